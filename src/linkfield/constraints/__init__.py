@@ -1,0 +1,22 @@
+"""What the user knows about the rows."""
+
+from .closure import Closure
+from .conflicts import Conflict, Repaired
+from .labels import PartialLabels
+from .pairs import PAIR_BUDGET, Constraints
+from .sampling import sample_pairs
+from .ties import Ties, tie
+from .violations import violated_pairs
+
+__all__ = [
+    "PAIR_BUDGET",
+    "Closure",
+    "Conflict",
+    "Constraints",
+    "PartialLabels",
+    "Repaired",
+    "Ties",
+    "sample_pairs",
+    "tie",
+    "violated_pairs",
+]

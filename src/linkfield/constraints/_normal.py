@@ -1,0 +1,136 @@
+"""The normal form of pairs and labels: what every other part may rely on (math.md 1.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "as_ids",
+    "as_pair_array",
+    "as_positions",
+    "as_weights",
+    "is_missing",
+    "merge_duplicates",
+    "positions_of",
+    "readable",
+]
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+
+def as_pair_array(pairs: Any, name: str) -> NDArray[Any]:
+    """Return pairs as an (m, 2) array, of integers, or of objects where they are ids."""
+    listed = pairs if isinstance(pairs, np.ndarray) else list(pairs)
+    try:
+        array = np.asarray(listed)
+        if array.dtype.kind not in "iufb":  # ids: keep every value as it is, not as text
+            array = np.asarray(listed, dtype=object)
+    except ValueError:
+        raise ValueError(f"{name} must be a list of pairs, each of two rows") from None
+    if array.size == 0:
+        return np.empty((0, 2), dtype=np.int64)
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise ValueError(
+            f"{name} must be a list of pairs, of shape (n_pairs, 2); got shape {array.shape}"
+        )
+    return array
+
+
+def as_positions(pairs: NDArray[Any], name: str) -> IntArray:
+    """Check that pairs are row positions: integers, none negative."""
+    if pairs.dtype.kind not in "iu":
+        kinds = sorted({type(v).__name__ for v in pairs.flat})
+        raise TypeError(
+            f"{name} must hold integer row positions, got {', '.join(kinds)}; convert them with "
+            "int(), or pass sample_id= if they are row ids"
+        )
+    positions = pairs.astype(np.int64)
+    if positions.size and positions.min() < 0:
+        bad = positions[(positions < 0).any(axis=1)][0]
+        raise ValueError(f"{name} has a negative row position in the pair {tuple(bad.tolist())}")
+    return positions
+
+
+def as_weights(weight: Any, n_pairs: int, name: str) -> FloatArray:
+    """Return one positive weight a pair; infinity marks a hard constraint."""
+    weights = np.asarray(weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_pairs, float(weights))
+    if weights.shape != (n_pairs,):
+        raise ValueError(
+            f"{name} must be one number, or one a pair ({n_pairs}); got shape {weights.shape}"
+        )
+    if np.isnan(weights).any():
+        raise ValueError(f"{name} contains NaN; a weight is a positive number or inf")
+    if (weights <= 0).any():
+        raise ValueError(
+            f"{name} must be positive (found {weights.min():g}); to weaken a constraint give a "
+            "small weight, to turn it round give it as the other kind"
+        )
+    return weights
+
+
+def merge_duplicates(
+    pairs: IntArray, weight: FloatArray, source: NDArray[np.object_], merge: str
+) -> tuple[IntArray, FloatArray, NDArray[np.object_]]:
+    """Sort pairs, each with its smaller end first, and merge those given more than once."""
+    ordered = np.sort(pairs, axis=1)
+    order = np.lexsort((ordered[:, 1], ordered[:, 0]))
+    ordered, weight, source = ordered[order], weight[order], source[order]
+    if len(ordered) == 0:
+        return ordered, weight, source
+    first = np.r_[True, (ordered[1:] != ordered[:-1]).any(axis=1)]
+    starts = np.flatnonzero(first)
+    combine = np.maximum if merge == "max" else np.add
+    weight = combine.reduceat(weight, starts)
+    if len(starts) < len(ordered):
+        source = _joined_sources(source, starts)
+    return ordered[starts], weight, source if len(source) == len(starts) else source[starts]
+
+
+def _joined_sources(source: NDArray[np.object_], starts: IntArray) -> NDArray[np.object_]:
+    """Join the distinct sources of the pairs that merge, in order, by a semicolon."""
+    joined = np.empty(len(starts), dtype=object)
+    for k, chunk in enumerate(np.split(source, starts[1:])):
+        names = dict.fromkeys(str(s) for s in chunk if s is not None)
+        joined[k] = ";".join(names) if names else None
+    return joined
+
+
+def is_missing(value: Any) -> bool:
+    """Say whether a label stands for "unknown": -1, None, NaN or a data frame's missing value."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(value, float | np.floating):
+        return bool(np.isnan(value)) or value == -1
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and value == -1
+
+
+def as_ids(sample_id: Any) -> NDArray[np.object_]:
+    """Return row ids as a one-dimensional array of distinct Python objects."""
+    values = sample_id.to_list() if hasattr(sample_id, "to_list") else list(sample_id)
+    ids = np.empty(len(values), dtype=object)
+    ids[:] = [v.item() if isinstance(v, np.generic) else v for v in values]
+    if len(set(ids.tolist())) != len(ids):
+        seen: set[Hashable] = set()
+        double = next(v for v in ids.tolist() if v in seen or seen.add(v))  # type: ignore[func-returns-value]
+        raise ValueError(f"sample_id must name every row once; {double!r} occurs more than once")
+    return ids
+
+
+def positions_of(values: Sequence[Any], ids: NDArray[np.object_]) -> IntArray:
+    """Return the position of every value among ``ids``, -1 where it does not occur."""
+    where = {v: k for k, v in enumerate(ids.tolist())}
+    plain = (v.item() if isinstance(v, np.generic) else v for v in values)
+    return np.fromiter((where.get(v, -1) for v in plain), dtype=np.int64, count=len(values))
+
+
+def readable(values: Sequence[Any], limit: int = 5) -> str:
+    """List a few values for a message."""
+    shown = ", ".join(repr(v) for v in list(values)[:limit])
+    return shown + (f" and {len(values) - limit} more" if len(values) > limit else "")

@@ -1,0 +1,209 @@
+"""What constraints entail: components, and which components are apart (math.md 1.2, 1.3).
+
+Rows that must-links join form a component; a cannot-link between two rows puts their components
+apart. Everything here is linear in the number of given pairs: the entailed pairs are counted,
+never listed, unless they are asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import connected_components
+
+from ._normal import IntArray
+from .labels import PartialLabels
+from .pairs import PAIR_BUDGET, Constraints, check_budget
+
+__all__ = ["Closure", "between", "must_components", "within"]
+
+
+def must_components(n_nodes: int, must: IntArray) -> IntArray:
+    """Return the component number of every node, numbered by their first node.
+
+    Iterative, so a chain of a million must-links is no harder than any other graph.
+    """
+    graph = coo_array((np.ones(len(must), np.int8), (must[:, 0], must[:, 1])), (n_nodes, n_nodes))
+    _, component = connected_components(graph.tocsr(), directed=False)
+    _, first, inverse = np.unique(component, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[inverse]
+
+
+@dataclass(frozen=True)
+class Closure:
+    """The components of the must-link graph and the graph of cannot-links between them.
+
+    Attributes
+    ----------
+    constraints : Constraints
+    rows : int array (n_tied,)
+        The rows that occur in constraints.
+    component : int array (n_tied,)
+        The component of each of them.
+    class_component : int array (n_classes,)
+        The component in which each class of the given labels lies.
+    apart : int array (n_edges, 2)
+        Pairs of different components with a cannot-link between them, each once.
+    contradictory : bool array (n_components,)
+        Components that hold both ends of a cannot-link.
+    """
+
+    constraints: Constraints
+    rows: IntArray
+    component: IntArray
+    class_component: IntArray
+    apart: IntArray
+    contradictory: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, constraints: Constraints) -> Closure:
+        """Compute the closure of constraints."""
+        table, labels = constraints.pairs(labels=False), constraints.labels
+        rows = constraints.tied_rows()
+        n_rows, n_classes = len(rows), len(labels.classes)
+        ends = np.searchsorted(rows, np.column_stack([table["a"], table["b"]]))
+        is_must = table["kind"] == "must"
+        # A class is a node of its own, joined to its rows: a star instead of a clique.
+        star = np.column_stack([np.searchsorted(rows, labels.rows), n_rows + labels.codes])
+        component = must_components(n_rows + n_classes, np.concatenate([ends[is_must], star]))
+        cannot = component[ends[~is_must]]
+        between = component[n_rows + _all_pairs(n_classes)]
+        edges = np.sort(np.concatenate([cannot, between]), axis=1)
+        inside = edges[:, 0] == edges[:, 1]
+        contradictory = np.zeros(int(component.max(initial=-1)) + 1, dtype=bool)
+        contradictory[edges[inside, 0]] = True
+        apart = np.unique(edges[~inside], axis=0)
+        return cls(constraints, rows, component[:n_rows], component[n_rows:], apart, contradictory)
+
+    @property
+    def n_components(self) -> int:
+        """Number of components, single rows included."""
+        return len(self.contradictory)
+
+    @cached_property
+    def sizes(self) -> IntArray:
+        """Number of rows in each component."""
+        return np.bincount(self.component, minlength=self.n_components).astype(np.int64)
+
+    @cached_property
+    def graph(self) -> csr_array:
+        """The components' cannot-link graph as a symmetric sparse matrix."""
+        both = np.concatenate([self.apart, self.apart[:, ::-1]])
+        shape = (self.n_components, self.n_components)
+        return csr_array((np.ones(len(both)), (both[:, 0], both[:, 1])), shape=shape)
+
+    @property
+    def n_must_link(self) -> int:
+        """Number of must-links in the augmented set."""
+        return int((self.sizes * (self.sizes - 1) // 2).sum())
+
+    @property
+    def n_cannot_link(self) -> int:
+        """Number of cannot-links in the augmented set."""
+        return int((self.sizes[self.apart[:, 0]] * self.sizes[self.apart[:, 1]]).sum())
+
+    @cached_property
+    def _members(self) -> tuple[IntArray, IntArray]:
+        order = np.argsort(self.component, kind="stable")
+        starts = np.r_[0, np.cumsum(self.sizes)]
+        return order, starts
+
+    def members(self, component: int) -> IntArray:
+        """Return the rows of one component."""
+        order, starts = self._members
+        return self.rows[order[starts[component] : starts[component + 1]]]
+
+    def neighbourhoods(self) -> list[IntArray]:
+        """Return the components of two rows or more, and every class's, largest first.
+
+        Contradictory components count too: they still say what the user thinks belongs together
+        (math.md 1.3), and initialisation can use that.
+        """
+        chosen = self.sizes >= 2
+        chosen[self.class_component] = True
+        numbers = np.flatnonzero(chosen)
+        numbers = numbers[np.argsort(-self.sizes[numbers], kind="stable")]
+        return [self.members(int(k)) for k in numbers]
+
+    def pairs(self, max_pairs: int = PAIR_BUDGET) -> Constraints:
+        """Write the augmented set of Basu et al. out; refused above ``max_pairs``.
+
+        A given pair keeps its weight, an entailed one has weight 1. Contradictory components
+        entail nothing: their pairs stay as given.
+        """
+        check_budget(self.n_must_link + self.n_cannot_link, "the closure has", max_pairs)
+        trusted = ~self.contradictory
+        order, starts = self._members
+        cliques = np.flatnonzero(trusted & (self.sizes > 1))
+        products = self.apart[trusted[self.apart].all(axis=1)]
+        must = within(order, starts, cliques)
+        cannot = between(order, starts, products)
+        given = self.constraints.pairs()
+        ends = np.concatenate(
+            [np.column_stack([given["a"], given["b"]]), self.rows[must], self.rows[cannot]]
+        )
+        is_must = np.r_[given["kind"] == "must", np.repeat([True, False], [len(must), len(cannot)])]
+        weight = np.r_[given["weight"], np.ones(len(must) + len(cannot))]
+        # The given pair stands first, and it is the one that is kept.
+        key = np.column_stack([np.sort(ends, axis=1), is_must])
+        _, first = np.unique(key, axis=0, return_index=True)
+        return self.constraints._with(
+            pairs=ends[first],
+            must=is_must[first],
+            weight=weight[first],
+            source=None,
+            labels=PartialLabels.empty(),
+        )
+
+    def clusters_suffice(self, n_clusters: int) -> tuple[str, IntArray | None]:
+        """Say whether ``n_clusters`` can keep every cannot-link: cheap answers only.
+
+        Returns
+        -------
+        status : {"feasible", "infeasible", "unknown"}
+        core : int array or None
+            Components that are mutually apart and more than ``n_clusters``.
+        """
+        from .colouring import dsatur, greedy_clique
+
+        if len(self.apart) == 0:
+            return "feasible", None
+        clique = greedy_clique(self.graph)
+        if len(clique) > n_clusters:
+            return "infeasible", clique
+        if dsatur(self.graph, n_clusters) is not None:
+            return "feasible", None
+        return "unknown", None
+
+
+def _all_pairs(n: int) -> IntArray:
+    """Return all pairs of 0..n-1, refusing where there would be too many to hold."""
+    check_budget(n * (n - 1) // 2, f"{n} different classes in the labels put apart")
+    return np.column_stack(np.triu_indices(n, k=1)).astype(np.int64)
+
+
+def between(order: IntArray, starts: IntArray, edges: IntArray) -> IntArray:
+    """Return all pairs of members for every pair of sets in ``edges``.
+
+    Set k holds ``order[starts[k]:starts[k + 1]]``.
+    """
+    left, right = edges[:, 0], edges[:, 1]
+    n_left, n_right = starts[left + 1] - starts[left], starts[right + 1] - starts[right]
+    count = n_left * n_right
+    edge = np.repeat(np.arange(len(edges)), count)
+    k = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+    a = order[starts[left][edge] + k // n_right[edge]]
+    b = order[starts[right][edge] + k % n_right[edge]]
+    return np.column_stack([a, b])
+
+
+def within(order: IntArray, starts: IntArray, sets: IntArray) -> IntArray:
+    """Return all pairs of different members of every set in ``sets``, each once."""
+    pairs = between(order, starts, np.column_stack([sets, sets]))
+    return pairs[pairs[:, 0] < pairs[:, 1]]

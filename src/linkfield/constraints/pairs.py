@@ -1,0 +1,478 @@
+"""Constraints: what the user knows about pairs of rows. Immutable, small, and aligned by id."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._random import RandomState
+from . import _normal as normal
+from ._normal import FloatArray, IntArray
+from .labels import PartialLabels, labelled_rows
+from .sampling import sample_pairs
+
+if TYPE_CHECKING:
+    from .closure import Closure
+    from .conflicts import Conflict, Repaired
+
+__all__ = ["PAIR_BUDGET", "PAIR_DTYPE", "Constraints"]
+
+#: More pairs than this are never written out one by one (math.md 1.4).
+PAIR_BUDGET = 5_000_000
+
+#: The table of pairs that :meth:`Constraints.pairs` returns.
+PAIR_DTYPE = np.dtype([("a", np.int64), ("b", np.int64), ("kind", "U6"), ("weight", np.float64)])
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Constraints:
+    """Must-links and cannot-links between rows, with weights.
+
+    A pair is unordered and stored once. The object is immutable and has no length and no shape,
+    so that cross-validation cannot slice it by accident.
+
+    Parameters
+    ----------
+    must_link, cannot_link : sequence of pairs
+        Row positions, or ids of ``sample_id`` where that is given. A must-link of a row with
+        itself is dropped; a cannot-link of a row with itself is an error.
+    must_link_weight, cannot_link_weight : float or one a pair, default=1.0
+        How dear it is to violate the pair; ``inf`` makes it a hard constraint.
+    merge : {"max", "sum"}, default="max"
+        What the weight of a pair given several times is. With "max", saying it twice changes
+        nothing; "sum" counts independent annotators.
+    sample_id : sequence, optional
+        The id of every row, in the order of the rows. With it, ``fit(..., sample_id=...)`` finds
+        the rows again in any order, and rows that are absent there (a cross-validation fold)
+        simply lose their constraints.
+
+    Examples
+    --------
+    >>> from linkfield import Constraints
+    >>> known = Constraints(must_link=[(0, 1), (1, 2)], cannot_link=[(2, 5)])
+    >>> known
+    Constraints(2 must-links, 1 cannot-link, 4 rows)
+    >>> known.neighbourhoods()
+    [array([0, 1, 2])]
+    """
+
+    _pairs: IntArray
+    _must: NDArray[np.bool_]
+    _weight: FloatArray
+    _source: NDArray[np.object_]
+    _labels: PartialLabels
+    _ids: NDArray[np.object_] | None
+    _ids_declared: bool
+
+    def __init__(
+        self,
+        must_link: Any = (),
+        cannot_link: Any = (),
+        *,
+        must_link_weight: Any = 1.0,
+        cannot_link_weight: Any = 1.0,
+        merge: str = "max",
+        sample_id: Any = None,
+    ) -> None:
+        links = (must_link, cannot_link), (must_link_weight, cannot_link_weight)
+        self._set(merge=merge, **_assembled(*links, sample_id))
+
+    def _set(
+        self,
+        pairs: IntArray,
+        must: NDArray[np.bool_],
+        weight: FloatArray,
+        *,
+        merge: str = "max",
+        source: NDArray[np.object_] | None = None,
+        labels: PartialLabels | None = None,
+        ids: NDArray[np.object_] | None = None,
+        ids_declared: bool = False,
+    ) -> Constraints:
+        """Bring everything into normal form and freeze it."""
+        if merge not in ("max", "sum"):
+            raise ValueError(f"merge must be 'max' or 'sum', got {merge!r}")
+        if source is None:
+            source = np.full(len(pairs), None, dtype=object)
+        own = pairs[:, 0] == pairs[:, 1]
+        if (own & ~must).any():
+            row = int(pairs[own & ~must][0, 0])
+            name = row if ids is None else ids[row]
+            raise ValueError(f"cannot_link holds the row {name!r} with itself; remove that pair")
+        parts = [
+            normal.merge_duplicates(pairs[k], weight[k], source[k], merge)
+            for k in (must & ~own, ~must)
+        ]
+        values = {
+            "_pairs": np.concatenate([p[0] for p in parts]),
+            "_must": np.repeat([True, False], [len(p[0]) for p in parts]),
+            "_weight": np.concatenate([p[1] for p in parts]),
+            "_source": np.concatenate([p[2] for p in parts]),
+            "_labels": labels or PartialLabels.empty(),
+            "_ids": ids,
+            "_ids_declared": ids_declared,
+        }
+        for name, value in values.items():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+            object.__setattr__(self, name, value)
+        return self
+
+    def _with(self, **changes: Any) -> Constraints:
+        """Return a copy with some of the parts replaced."""
+        parts: dict[str, Any] = {
+            "pairs": self._pairs,
+            "must": self._must,
+            "weight": self._weight,
+            "source": self._source,
+            "labels": self._labels,
+            "ids": self._ids,
+            "ids_declared": self._ids_declared,
+        } | changes
+        return object.__new__(Constraints)._set(**parts)
+
+    # ------------------------------------------------------------------ making
+
+    @classmethod
+    def from_labels(
+        cls,
+        partial_labels: Any,
+        *,
+        n_pairs: int | None = None,
+        noise: float = 0.0,
+        random_state: RandomState = None,
+        sample_id: Any = None,
+    ) -> Constraints:
+        """Return what partial labels say about pairs.
+
+        Parameters
+        ----------
+        partial_labels : array-like of shape (n_rows,)
+            ``-1`` or a missing value is unknown.
+        n_pairs : int, optional
+            Draw that many random pairs of labelled rows. Without it everything that the labels
+            entail holds, kept by class and never written out pair by pair.
+        noise : float, default=0.0
+            Probability with which each drawn pair is turned into the other kind.
+        random_state : int, Generator or RandomState, optional
+        sample_id : sequence, optional
+            The id of every row.
+        """
+        rows, codes, classes = labelled_rows(partial_labels)
+        ids = None if sample_id is None else normal.as_ids(sample_id)
+        extra = {"ids": ids, "ids_declared": ids is not None}
+        empty = cls()
+        if n_pairs is None:
+            if noise:
+                raise ValueError("noise needs n_pairs: it turns drawn pairs over, not labels")
+            labels = PartialLabels(rows, codes, classes)
+            return empty._with(labels=labels, **extra)
+        pairs, must = sample_pairs(codes, n_pairs, noise=noise, random_state=random_state)
+        weight = np.ones(len(pairs))
+        source = np.full(len(pairs), None, dtype=object)
+        return empty._with(pairs=rows[pairs], must=must, weight=weight, source=source, **extra)
+
+    @classmethod
+    def from_frame(cls, df: Any, *, merge: str = "max", sample_id: Any = None) -> Constraints:
+        """Return the constraints of a data frame (pandas, polars, pyarrow).
+
+        Columns ``a``, ``b``, ``kind`` ("must" or "cannot"), optional ``weight`` and ``source``.
+        """
+        from .frames import frame_columns
+
+        a, b, kind, weight, source = frame_columns(df)
+        ends = list(zip(a, b, strict=True))
+        order = [np.flatnonzero(kind), np.flatnonzero(~kind)]
+        links = tuple([ends[k] for k in part] for part in order)
+        parts = _assembled(links, tuple(weight[part] for part in order), sample_id)
+        if source is not None:
+            parts["source"] = source[np.concatenate(order)]
+        return object.__new__(cls)._set(merge=merge, **parts)
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return the pairs as a data frame with columns a, b, kind, weight and, if any, source.
+
+        ``backend`` is "pandas", "polars" or "pyarrow"; by default the first that is installed.
+        """
+        from .frames import make_frame
+
+        table = self.pairs()
+        n_given = len(self._pairs)
+        source = [*self._source.tolist(), *(["labels"] * (len(table) - n_given))]
+        columns: dict[str, Any] = {
+            "a": self._named(table["a"]),
+            "b": self._named(table["b"]),
+            "kind": table["kind"].tolist(),
+            "weight": table["weight"],
+        }
+        if any(s is not None for s in source):
+            columns["source"] = source
+        return make_frame(columns, backend)
+
+    # ----------------------------------------------------------------- reading
+
+    @property
+    def n_must_link(self) -> int:
+        """Number of must-links, those that labels entail included."""
+        return int(self._must.sum()) + self._labels.n_must_link
+
+    @property
+    def n_cannot_link(self) -> int:
+        """Number of cannot-links, those that labels entail included."""
+        return int((~self._must).sum()) + self._labels.n_cannot_link
+
+    @property
+    def sample_id(self) -> NDArray[np.object_] | None:
+        """The ids that row positions stand for, or None where rows are plain positions."""
+        return self._ids
+
+    @property
+    def labels(self) -> PartialLabels:
+        """The labels that were given as such."""
+        return self._labels
+
+    def pairs(self, *, labels: bool = True) -> NDArray[np.void]:
+        """Return the pairs as a table with fields a, b, kind, weight (row positions).
+
+        Pairs that labels entail stand at its end, unless ``labels=False``; if there are more
+        than ``PAIR_BUDGET`` of them that is refused.
+        """
+        ends, must, weight = self._pairs, self._must, self._weight
+        if labels and len(self._labels.rows):
+            check_budget(self._labels.n_must_link + self._labels.n_cannot_link, "the labels entail")
+            more = self._labels.pairs()
+            ends = np.concatenate([ends, more[0]])
+            must, weight = np.r_[must, more[1]], np.r_[weight, more[2]]
+        table = np.empty(len(ends), dtype=PAIR_DTYPE)
+        table["a"], table["b"] = ends[:, 0], ends[:, 1]
+        table["kind"] = np.where(must, "must", "cannot")
+        table["weight"] = weight
+        return table
+
+    def tied_rows(self) -> IntArray:
+        """Return the rows that occur in any constraint, in ascending order."""
+        return np.unique(np.r_[self._pairs.ravel(), self._labels.rows])
+
+    def _named(self, rows: IntArray) -> list[Any]:
+        return rows.tolist() if self._ids is None else self._ids[rows].tolist()
+
+    def __repr__(self) -> str:
+        counts = [(self.n_must_link, "must-link"), (self.n_cannot_link, "cannot-link")]
+        words = [f"{n:,} {word}{'' if n == 1 else 's'}" for n, word in counts]
+        return f"Constraints({', '.join(words)}, {len(self.tied_rows()):,} rows)"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Constraints):
+            return NotImplemented
+        mine, theirs = self._identity(), other._identity()
+        return all(np.array_equal(x, y) for x, y in zip(mine, theirs, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _identity(self) -> tuple[Any, ...]:
+        ids = np.array([]) if self._ids is None else self._ids
+        labels = (self._labels.rows, self._labels.codes, np.array(self._labels.classes, object))
+        return (self._pairs, self._must, self._weight, ids, *labels)
+
+    # ---------------------------------------------------------------- deriving
+
+    def __or__(self, other: Constraints) -> Constraints:
+        """Join two sets of constraints; a pair in both keeps its greater weight."""
+        if not isinstance(other, Constraints):
+            return NotImplemented
+        mine, theirs, ids = self, other, self._ids
+        if (ids is None) != (other._ids is None) and len(other.tied_rows()) * len(self.tied_rows()):
+            raise ValueError(
+                "one set names rows by id and the other by position; align() both to the same "
+                "sample_id before joining them"
+            )
+        if ids is not None and other._ids is not None and not np.array_equal(ids, other._ids):
+            ids = normal.as_ids(dict.fromkeys([*ids.tolist(), *other._ids.tolist()]))
+            mine, theirs = self._rename(ids), other._rename(ids)
+        return mine._with(
+            pairs=np.concatenate([mine._pairs, theirs._pairs]),
+            must=np.r_[mine._must, theirs._must],
+            weight=np.r_[mine._weight, theirs._weight],
+            source=np.r_[mine._source, theirs._source],
+            labels=mine._labels.joined(theirs._labels),
+            ids=other._ids if ids is None else ids,
+            ids_declared=self._ids_declared and other._ids_declared,
+        )
+
+    def _rename(self, ids: NDArray[np.object_]) -> Constraints:
+        assert self._ids is not None
+        return self._renumber(normal.positions_of(self._ids.tolist(), ids), ids=ids)
+
+    def _renumber(self, new: IntArray, **changes: Any) -> Constraints:
+        """Call row r ``new[r]``; whatever touches a row called -1 is dropped."""
+        pairs = new[self._pairs]
+        keep = (pairs >= 0).all(axis=1)
+        return self._with(
+            pairs=pairs[keep],
+            must=self._must[keep],
+            weight=self._weight[keep],
+            source=self._source[keep],
+            labels=self._labels.renumbered(new),
+            **changes,
+        )
+
+    def align(self, sample_id: Any, *, missing: str | None = None) -> Constraints:
+        """Return the constraints for rows whose ids are ``sample_id``, in that order.
+
+        Parameters
+        ----------
+        sample_id : sequence
+        missing : {"raise", "drop"}, optional
+            What to do with constraints on rows that are absent. By default they are dropped if
+            the constraints were made with a ``sample_id`` of their own (the row is known, it is
+            just not here), and an error if not (the id may be a slip of the pen).
+        """
+        ids = normal.as_ids(sample_id)
+        if self._ids is None:
+            raise ValueError(
+                "these constraints hold row positions, not ids: make them with "
+                "Constraints(..., sample_id=ids) to align them by id"
+            )
+        new = normal.positions_of(self._ids.tolist(), ids)
+        policy = missing or ("drop" if self._ids_declared else "raise")
+        used = self.tied_rows()
+        absent = used[new[used] < 0]
+        if policy == "raise" and len(absent):
+            raise ValueError(
+                f"constraints name rows that sample_id does not have: "
+                f"{normal.readable(self._ids[absent].tolist())}; correct the ids, or drop those "
+                "constraints with align(sample_id, missing='drop')"
+            )
+        return self._renumber(new, ids=ids, ids_declared=True)
+
+    def restrict(self, rows: Any) -> Constraints:
+        """Return the constraints among ``rows`` (positions or a mask), renumbered to 0, 1, ...
+
+        ``model.fit(X[rows], constraints=known.restrict(rows))`` keeps every pair whose two rows
+        are there.
+        """
+        chosen = np.asarray(rows)
+        if chosen.dtype == bool:
+            chosen = np.flatnonzero(chosen)
+        chosen = as_row_positions(chosen)
+        top = max(int(chosen.max(initial=-1)), int(self.tied_rows().max(initial=-1))) + 1
+        if self._ids is not None:
+            top = max(top, len(self._ids))
+        new = np.full(top, -1, dtype=np.int64)
+        new[chosen] = np.arange(len(chosen))
+        ids = None if self._ids is None else self._ids[chosen]
+        return self._renumber(new, ids=ids)
+
+    def scaled(self, factor: float) -> Constraints:
+        """Return the constraints with all weights multiplied; ``inf`` makes all of them hard."""
+        normal.as_weights(factor, 1, "factor")
+        labels = PartialLabels(
+            self._labels.rows,
+            self._labels.codes,
+            self._labels.classes,
+            self._labels.weight * factor,
+        )
+        return self._with(weight=self._weight * factor, labels=labels)
+
+    def check_rows(self, n_rows: int) -> None:
+        """Raise if a constraint names a row that a table of ``n_rows`` rows does not have."""
+        beyond = self.tied_rows()
+        beyond = beyond[beyond >= n_rows]
+        if len(beyond):
+            raise ValueError(
+                f"constraints name row {normal.readable(beyond.tolist())}, but the data has "
+                f"{n_rows} rows (0 to {n_rows - 1}); if these are ids, pass sample_id="
+            )
+
+    def closure(self) -> Closure:
+        """Return what the constraints entail: components, and which of them are apart."""
+        from .closure import Closure
+
+        return Closure.of(self)
+
+    def neighbourhoods(self) -> list[IntArray]:
+        """Return the sets of rows that must-links (or labels) tie together, largest first."""
+        return self.closure().neighbourhoods()
+
+    def conflicts(self) -> list[Conflict]:
+        """Return the contradictions, each with its shortest chain of must-links."""
+        from .conflicts import find_conflicts
+
+        return find_conflicts(self)
+
+    def repair(self, strategy: str = "cheapest", *, time_limit: float = 30.0) -> Repaired:
+        """Return a consistent subset of the constraints and what was dropped for it.
+
+        With ``strategy="cheapest"`` the total weight of what is dropped is the least possible
+        (proven, unless ``time_limit`` seconds ran out; the result says which).
+        """
+        from .conflicts import repair
+
+        return repair(self, strategy, time_limit=time_limit)
+
+
+def check_budget(n_pairs: int, who: str, budget: int = PAIR_BUDGET) -> None:
+    """Refuse to write out more pairs than memory should hold."""
+    if n_pairs > budget:
+        raise ValueError(
+            f"{who} {n_pairs:,} pairs, more than the {budget:,} that are written out one by one; "
+            "make the must-links hard (weight inf), take penalty='potts', closure=False, or draw "
+            "fewer with Constraints.from_labels(..., n_pairs=...)"
+        )
+
+
+def as_row_positions(rows: NDArray[Any]) -> IntArray:
+    """Check a list of distinct row positions."""
+    if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+        raise TypeError("rows must be a one-dimensional list of integer positions, or a mask")
+    positions = rows.astype(np.int64)
+    if positions.size and positions.min() < 0:
+        raise ValueError(f"rows holds the negative position {positions.min()}")
+    if len(np.unique(positions)) != len(positions):
+        raise ValueError("rows names a position twice; restrict() needs distinct rows")
+    return positions
+
+
+def _assembled(links: Sequence[Any], weights: Sequence[Any], sample_id: Any) -> dict[str, Any]:
+    """Check must-links and cannot-links as the user gave them and lay them in one table."""
+    names = ("must_link", "cannot_link")
+    pairs = [normal.as_pair_array(p, name) for p, name in zip(links, names, strict=True)]
+    weight = [
+        normal.as_weights(w, len(p), f"{name}_weight")
+        for w, p, name in zip(weights, pairs, names, strict=True)
+    ]
+    positions, ids = _resolved(pairs, sample_id)
+    return {
+        "pairs": positions,
+        "must": np.repeat([True, False], [len(p) for p in pairs]),
+        "weight": np.concatenate(weight),
+        "ids": ids,
+        "ids_declared": sample_id is not None,
+    }
+
+
+def _resolved(
+    pairs: list[NDArray[Any]], sample_id: Any
+) -> tuple[IntArray, NDArray[np.object_] | None]:
+    """Turn pairs of ids into pairs of positions, where there are ids."""
+    values = np.concatenate([p.astype(object).ravel() for p in pairs])
+    named = any(isinstance(v, str | bytes | tuple) for v in values[:1000])
+    if sample_id is None and not named:
+        must, cannot = pairs
+        checked = [
+            normal.as_positions(must, "must_link"),
+            normal.as_positions(cannot, "cannot_link"),
+        ]
+        return np.concatenate(checked), None
+    ids = normal.as_ids(dict.fromkeys(values.tolist()) if sample_id is None else sample_id)
+    found = normal.positions_of(values.tolist(), ids)
+    if (found < 0).any():
+        unknown = list(dict.fromkeys(values[found < 0].tolist()))
+        raise ValueError(
+            f"constraints name ids that sample_id does not have: {normal.readable(unknown)}"
+        )
+    return found.reshape(-1, 2), ids

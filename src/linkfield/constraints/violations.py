@@ -1,0 +1,51 @@
+"""Which of the given constraints a clustering breaks."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._normal import IntArray
+from .labels import PartialLabels
+from .pairs import PAIR_BUDGET, PAIR_DTYPE, Constraints
+
+__all__ = ["violated_pairs"]
+
+
+def violated_pairs(
+    constraints: Constraints, labels: IntArray, budget: int = PAIR_BUDGET
+) -> NDArray[np.void]:
+    """Return the table of given pairs that a clustering breaks, those of labels included.
+
+    Where labels entail more than ``budget`` pairs, their violations are listed by representatives:
+    every row outside the cluster that holds most of its class, paired with the first row of the
+    class inside it, and the first rows of every two classes that share their main cluster.
+    """
+    known = constraints.labels
+    if known.n_must_link + known.n_cannot_link <= budget:
+        table = constraints.pairs()
+    else:
+        table = np.concatenate([constraints.pairs(labels=False), _representatives(known, labels)])
+    together = labels[table["a"]] == labels[table["b"]]
+    return table[together != (table["kind"] == "must")]
+
+
+def _representatives(known: PartialLabels, labels: IntArray) -> NDArray[np.void]:
+    """Return the pairs that stand for the violations of a large set of labels."""
+    n_classes = len(known.classes)
+    n_clusters = int(labels.max(initial=0)) + 1
+    cluster = labels[known.rows]
+    counts = np.bincount(known.codes * n_clusters + cluster, minlength=n_classes * n_clusters)
+    main = counts.reshape(n_classes, n_clusters).argmax(axis=1)
+    inside = cluster == main[known.codes]
+    leader = np.empty(n_classes, dtype=np.int64)
+    leader[known.codes[inside][::-1]] = known.rows[inside][::-1]
+    out = ~inside
+    order = np.argsort(main, kind="stable")
+    same = main[order][1:] == main[order][:-1]
+    table = np.empty(int(out.sum() + same.sum()), dtype=PAIR_DTYPE)
+    table["a"] = np.r_[known.rows[out], leader[order][:-1][same]]
+    table["b"] = np.r_[leader[known.codes[out]], leader[order][1:][same]]
+    table["kind"] = np.repeat(["must", "cannot"], [int(out.sum()), int(same.sum())])
+    table["weight"] = known.weight
+    return table
