@@ -1,0 +1,158 @@
+"""Directional measures: cosine and Pearson correlation, with learned weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .._rows import CentredCSR, CSRRows, DenseRows, Rows, as_rows, pieces
+from .base import Distortion
+from .bounds import Bound, Constant, Diameter
+from .metrics import Metric
+
+__all__ = ["Correlation", "Cosine"]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass
+class Cosine(Distortion):
+    """D(x, μ) = 1 − ⟨x, μ⟩_a / (‖x‖_a ‖μ‖_a), weights a > 0 (Basu et al. 2004, eq. 11).
+
+    f = 1, g = 0, φ̃ = x/‖x‖_a, ψ = a∘μ/‖μ‖_a; the pair penalty is φ(x, y) = 1 − cos_a(x, y). An
+    all-zero row has no direction: its distance to everything is 1.
+    """
+
+    name = "cosine"
+    metrics = ("identity", "diagonal")
+    bregman = False
+    tables = True
+    default_bound = "auto"
+
+    def row_offset(self, rows: Rows, metric: Metric) -> NDArray[Any]:
+        return np.ones(len(rows), dtype=rows.dtype)
+
+    def row_scale(self, rows: Rows, metric: Metric) -> NDArray[Any] | None:
+        return inverse_lengths(metric.norms(rows))
+
+    def centre_terms(self, M: FloatArray, metric: Metric) -> tuple[FloatArray, FloatArray]:
+        scale = inverse_lengths(np.einsum("hi,i,hi->h", M, metric.theta, M))
+        return np.zeros(len(M)), metric.apply(M) * scale[:, None]
+
+    def centres(
+        self, sums: FloatArray, weight: FloatArray, old: FloatArray, metric: Metric
+    ) -> FloatArray:
+        """Return s/‖s‖_a with s = Σ v x/‖x‖_a: the minimiser, unlike 004's eq. 17."""
+        scale = inverse_lengths(np.einsum("hi,i,hi->h", sums, metric.theta, sums))
+        return np.where((scale > 0)[:, None], sums * scale[:, None], old)
+
+    def gradient(
+        self,
+        rows: Rows,
+        weight: FloatArray,
+        labels: NDArray[np.integer],
+        M: FloatArray,
+        metric: Metric,
+    ) -> FloatArray:
+        """Return ∂/∂a Σ_i v_i D(x_i, μ_{l_i}), all rows at once (math.md 2.5).
+
+        Σ_i ∂cos_i/∂a = Σ_h μ̂_h∘ŝ_h − ½ Σ_i cos_i x̂_i² − ½ Σ_h (Σ_{i∈h} cos_i) μ̂_h².
+        """
+        n, K = len(rows), len(M)
+        scale = np.asarray(self.row_scale(rows, metric), np.float64)
+        unit = M * inverse_lengths(np.einsum("hi,i,hi->h", M, metric.theta, M))[:, None]
+        member = sparse.csr_array((weight * scale, (labels, np.arange(n))), shape=(K, n))
+        # cos_i needs only the centre of the row's own cluster.
+        products = rows.dot(metric.apply(unit))
+        cosine = products[np.arange(n), labels] * scale
+        by_cluster = np.bincount(labels, weights=weight * cosine, minlength=K)
+        rise = (unit * rows.sums(member)).sum(axis=0)
+        rise -= 0.5 * rows.square_sums((weight * cosine * scale**2)[None, :])[0]
+        rise -= 0.5 * by_cluster @ unit**2
+        return -rise
+
+    def pair(self, rows: Rows, i: Any, j: Any, metric: Metric) -> FloatArray:
+        scale = np.asarray(self.row_scale(rows, metric), np.float64)
+        out = np.empty(len(i))
+        for piece in pieces(len(i), max(256, 4_000_000 // rows.shape[1])):
+            product = rows.product(i[piece], j[piece])
+            out[piece] = product.dot(metric.theta[None, :])[:, 0]
+        return np.maximum(1.0 - out * scale[i] * scale[j], 0.0)
+
+    def pair_gradient(
+        self, rows: Rows, i: Any, j: Any, c: FloatArray, metric: Metric
+    ) -> FloatArray:
+        scale = np.asarray(self.row_scale(rows, metric), np.float64)
+        cosine = 1.0 - self.pair(rows, i, j, metric)
+        fall = np.zeros_like(metric.theta)
+        for piece in pieces(len(i), max(256, 4_000_000 // rows.shape[1])):
+            product = rows.product(i[piece], j[piece])
+            fall += product.sums((c * scale[i] * scale[j])[piece][None, :])[0]
+        half = 0.5 * c * cosine
+        n = len(rows)
+        own = np.bincount(i, half, minlength=n) + np.bincount(j, half, minlength=n)
+        fall -= rows.square_sums((own * scale**2)[None, :])[0]
+        return -fall
+
+    def bound(self, kind: str | float, rows: Rows, metric: Metric) -> Bound:
+        if not isinstance(kind, str):
+            return Constant(float(kind))
+        if kind == "auto":
+            return Constant(self._largest(rows))
+        if kind == "diameter":
+            return Diameter(rows, self.pair, self.pair_gradient)
+        raise ValueError(f"bound={kind!r} does not fit {self.name}; take 'auto' or a number")
+
+    def _largest(self, rows: Rows) -> float:
+        """Cosines of non-negative rows are not below 0, so D ≤ 1; with signs D reaches 2."""
+        low, _ = rows.range()
+        return 1.0 if low.min(initial=0.0) >= 0 else 2.0
+
+    def embedding(self, rows: Rows, metric: Metric) -> tuple[FloatArray, list[Rows]]:
+        scale = self.row_scale(rows, metric)
+        return np.full((1, len(rows)), 0.5), [rows.scaled(scale, np.sqrt(metric.theta))]
+
+
+@dataclass
+class Correlation(Cosine):
+    """D(x, μ) = 1 − Pearson correlation: the cosine of rows with their means taken off (B2).
+
+    The weights act after the plain row mean is taken off. A constant row has distance 1.
+    """
+
+    name = "correlation"
+
+    def rows(self, X: Any) -> Rows:
+        plain = as_rows(X)
+        d = plain.shape[1]
+        if isinstance(plain, CSRRows):
+            mean = np.asarray(plain.X.sum(axis=1), np.float64).ravel() / d
+            return CentredCSR(plain.X, mean)
+        dense = plain.dense()
+        return DenseRows(dense - dense.mean(axis=1, keepdims=True))
+
+    def row_scale(self, rows: Rows, metric: Metric) -> NDArray[Any] | None:
+        norms = metric.norms(rows)
+        if isinstance(rows, CentredCSR):
+            # Taking the mean off leaves rounding dust on a constant row, which has no direction.
+            plain = metric.norms(CSRRows(rows.X))
+            norms = np.where(norms <= 1e-12 * plain, 0.0, norms)
+        return inverse_lengths(norms)
+
+    def prepared_centres(self, M: FloatArray) -> FloatArray:
+        return np.asarray(M - M.mean(axis=1, keepdims=True))
+
+    def _largest(self, rows: Rows) -> float:
+        return 2.0
+
+
+def inverse_lengths(norms: NDArray[Any]) -> NDArray[Any]:
+    """Return 1/√norms, 0 where there is no length."""
+    positive = norms > 0
+    return np.where(positive, 1.0 / np.sqrt(np.where(positive, norms, 1.0)), 0.0).astype(
+        norms.dtype, copy=False
+    )

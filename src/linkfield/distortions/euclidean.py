@@ -1,0 +1,125 @@
+"""Squared Euclidean and Mahalanobis distance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._rows import Rows, pieces
+from .base import Distortion
+from .bounds import Bound, Constant, Diameter, Linear, Radius, lowner
+from .metrics import Diagonal, Full, Metric
+
+__all__ = ["SquaredEuclidean"]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass
+class SquaredEuclidean(Distortion):
+    """D(x, μ) = (x − μ)ᵀ A (x − μ) with any metric: none, weights, a matrix, one a cluster.
+
+    f = ‖x‖²_A, g = ‖μ‖²_A, ψ = 2Aμ; the pair penalty is φ(x, y) = ‖x − y‖²_A.
+    """
+
+    name = "euclidean"
+    metrics = ("identity", "diagonal", "full", "diagonal-per-cluster", "full-per-cluster")
+    tables = True
+    default_bound = "auto"
+
+    def row_offset(self, rows: Rows, metric: Metric) -> NDArray[Any]:
+        return metric.norms(rows)
+
+    def centre_terms(self, M: FloatArray, metric: Metric) -> tuple[FloatArray, FloatArray]:
+        AM = metric.apply(M)
+        return np.einsum("hi,hi->h", M, AM), 2.0 * AM
+
+    def centres(
+        self, sums: FloatArray, weight: FloatArray, old: FloatArray, metric: Metric
+    ) -> FloatArray:
+        return weighted_means(sums, weight, old)
+
+    def second_moment(self, rows: Rows, weight: FloatArray, metric: Metric) -> FloatArray:
+        """Return Σ v x∘x or Σ v xxᵀ; ``weight`` is (n,), or (n, K) for one metric a cluster."""
+        return metric.scatter(rows, weight)
+
+    def dispersion(
+        self,
+        moment: FloatArray,
+        sums: FloatArray,
+        weight: FloatArray,
+        M: FloatArray,
+        metric: Metric,
+    ) -> FloatArray:
+        """Return S with ⟨θ, S⟩ = Σ v D(x, μ): Σx∘x − 2 s∘μ + n μ∘μ, or its outer products."""
+        if not metric.full:
+            each = weight[:, None] * M * M - 2.0 * sums * M
+            return moment + (each if metric.per_cluster else each.sum(axis=0))
+        cross = np.einsum("hi,hj->hij", sums, M)
+        each = weight[:, None, None] * np.einsum("hi,hj->hij", M, M) - cross
+        each = each - np.swapaxes(cross, 1, 2)
+        return moment + (each if metric.per_cluster else each.sum(axis=0))
+
+    def pair(self, rows: Rows, i: Any, j: Any, metric: Metric) -> FloatArray:
+        shape = (len(i), len(metric.theta)) if metric.per_cluster else (len(i),)
+        out = np.empty(shape)
+        for piece in pieces(len(i), _chunk(rows)):
+            out[piece] = metric.norms(rows.difference(i[piece], j[piece]))
+        return np.maximum(out, 0.0)
+
+    def pair_gradient(
+        self, rows: Rows, i: Any, j: Any, c: FloatArray, metric: Metric
+    ) -> FloatArray:
+        total = np.zeros_like(metric.theta)
+        for piece in pieces(len(i), _chunk(rows)):
+            total += metric.scatter(rows.difference(i[piece], j[piece]), c[piece])
+        return total
+
+    def bound(self, kind: str | float, rows: Rows, metric: Metric) -> Bound:
+        if not isinstance(kind, str):
+            return Constant(float(kind))
+        if kind == "auto":
+            kind = "lowner" if metric.full else "box"
+        if kind == "box" and not metric.full:
+            low, high = rows.range()
+            return Linear((high - low) ** 2)
+        if kind == "lowner":
+            G = lowner(rows)
+            return Linear(G if metric.full else np.diag(G).copy())
+        if kind == "radius":
+            n = len(rows)
+            mean = rows.sums(np.full((1, n), 1.0 / n))[0]
+            return Radius(_shifted(rows, mean), Full if metric.full else Diagonal)
+        if kind == "diameter":
+            return Diameter(rows, self.pair, self.pair_gradient)
+        raise ValueError(
+            f"bound={kind!r} does not fit the {metric.kind} metric; take 'auto', 'box' (weights a "
+            "feature), 'lowner', 'radius', 'diameter' or a number"
+        )
+
+    def embedding(self, rows: Rows, metric: Metric) -> tuple[FloatArray, list[Rows]]:
+        z = [part.scaled(np.full(len(part), np.sqrt(2.0)), None) for part in metric.embedded(rows)]
+        b = np.array([part.square_dot(np.ones((1, part.shape[1])))[:, 0] / 2.0 for part in z])
+        return b, z
+
+
+def weighted_means(sums: FloatArray, weight: FloatArray, old: FloatArray) -> FloatArray:
+    """Return Σ v x / Σ v for every cluster; an empty one keeps its centre (math.md E1)."""
+    filled = weight > 0
+    M = old.copy()
+    M[filled] = sums[filled] / weight[filled, None]
+    return M
+
+
+def _chunk(rows: Rows) -> int:
+    """Pairs at a time: about 32 MB of differences."""
+    return max(256, 4_000_000 // max(rows.shape[1], 1))
+
+
+def _shifted(rows: Rows, mean: FloatArray) -> Rows:
+    from .._rows import DenseRows
+
+    return DenseRows(rows.dense() - mean)
