@@ -1,0 +1,465 @@
+"""Compiled inner loops of ICM: costs of one node, moves, tables of entailed links.
+
+Notation as in math.md 1.3: for block p and label h, n_ph, B_ph and s_ph are the sums of size, b
+and z over the members of p with label h; barred ones are the sums over everything that is apart
+from p. A node i of block p then pays
+
+    t_h = n_ph b_i + size_i B_ph − ⟨z_i, s_ph⟩          (φ to the members with label h)
+    must:    ½ (τ_h + Σ_h' t_h') − t_h                   (τ_h: φ to all members, under metric h)
+    cannot:  top_h size_i n̄_ph − t̄_h
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from .._rows import CSRRows
+from ..field import PottsField
+
+__all__ = ["Groups", "State", "components", "insert", "sweep", "sweep_components"]
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+#: A move must gain this share of the costs it compares, or rounding could go round in circles.
+GAIN = 1e-12
+
+
+class _Graph(NamedTuple):
+    """Unary costs and edges by node."""
+
+    unary: Any
+    pointer: Any
+    neighbour: Any
+    edge: Any
+    agree: Any
+    differ: Any
+
+
+class _Links(NamedTuple):
+    """Entailed links: fixed parts."""
+
+    block: Any
+    weight: float
+    size: Any
+    b: Any
+    own: Any
+    top: Any
+    z: Any
+    z_pointer: Any
+    z_index: Any
+    z_value: Any
+    block_pointer: Any
+    block_neighbour: Any
+    node_pointer: Any
+    node_neighbour: Any
+
+
+class _Tables(NamedTuple):
+    """Entailed links: sums under the current labels."""
+
+    n: Any
+    B: Any
+    s: Any
+    n_bar: Any
+    B_bar: Any
+    s_bar: Any
+    n_all: Any
+    B_all: Any
+    s_all: Any
+
+
+class Groups(NamedTuple):
+    """Components that may move as a whole."""
+
+    pointer: Any
+    node: Any
+    component: Any
+    block: Any
+
+
+@dataclass
+class State:
+    """A labelling in progress, with the tables that go with it."""
+
+    graph: _Graph
+    links: _Links
+    tables: _Tables
+    labels: IntArray
+
+    @classmethod
+    def of(cls, field: PottsField, start: IntArray | None) -> State:
+        """Prepare a field; nodes have no label yet unless ``start`` gives them one."""
+        links = _links(field)
+        tables = _empty_tables(links, field.n_labels)
+        labels = np.full(field.n_nodes, -1, dtype=np.int64)
+        state = cls(_graph(field), links, tables, labels)
+        if start is not None:
+            given = np.ascontiguousarray(start, dtype=np.int64)
+            _place_all(state.links, state.tables, state.labels, given)
+        return state
+
+
+def _graph(field: PottsField) -> _Graph:
+    m, n = len(field.edges), field.n_nodes
+    ends = np.concatenate([field.edges[:, 0], field.edges[:, 1]])
+    other = np.concatenate([field.edges[:, 1], field.edges[:, 0]])
+    pointer, order = _by_node(ends, n)
+    costs = [c[:, None] if c.ndim == 1 else c for c in (field.agree_cost, field.differ_cost)]
+    width = max(c.shape[1] for c in costs)
+    agree, differ = (np.ascontiguousarray(np.broadcast_to(c, (m, width))) for c in costs)
+    edge = np.tile(np.arange(m), 2)[order]
+    return _Graph(field.unary, pointer, other[order], edge, agree, differ)
+
+
+def _by_node(ends: IntArray, n: int) -> tuple[IntArray, IntArray]:
+    pointer = np.zeros(n + 1, dtype=np.int64)
+    np.cumsum(np.bincount(ends, minlength=n), out=pointer[1:])
+    return pointer, np.argsort(ends, kind="stable")
+
+
+def _links(field: PottsField) -> _Links:
+    links, n = field.entailed, field.n_nodes
+    none = np.empty(0, np.int64)
+    if links is None:
+        zero, flat = np.zeros(n), np.zeros((1, n))
+        empty = np.zeros(n + 1, np.int64)
+        block = np.full(n, -1, np.int64)
+        return _Links(
+            block, 0.0, zero, flat, flat, np.zeros(1), np.zeros((1, n, 0)),
+            none, none, np.empty(0), np.zeros(1, np.int64), none, empty, none,
+        )  # fmt: skip
+    both = np.concatenate([links.block_pairs, links.block_pairs[:, ::-1]])
+    block_pointer, order = _by_node(both[:, 0], links.n_blocks)
+    node_pointer, node_order = _by_node(links.node_blocks[:, 0], n)
+    first = links.z[0]
+    z = np.zeros((len(links.z), n, 0))
+    pointer, index, value = none, none, np.empty(0)
+    if isinstance(first, CSRRows) and len(links.z) == 1:
+        pointer, index = first.X.indptr.astype(np.int64), first.X.indices.astype(np.int64)
+        value = first.X.data.astype(np.float64)
+        squares = first.X.multiply(first.X).sum(axis=1)[None, :]
+    else:
+        z = np.ascontiguousarray([part.dense() for part in links.z], dtype=np.float64)
+        squares = np.einsum("kni,kni->kn", z, z)
+    own = 2.0 * links.size * links.b - np.asarray(squares)
+    return _Links(
+        links.block, links.weight, links.size, np.ascontiguousarray(links.b), own, links.top,
+        z, pointer, index, value,
+        block_pointer, both[order][:, 1].copy(), node_pointer, links.node_blocks[node_order][:, 1],
+    )  # fmt: skip
+
+
+def _empty_tables(links: _Links, n_labels: int) -> _Tables:
+    G = len(links.block_pointer) - 1
+    width = links.z.shape[2]
+    if len(links.z_pointer):
+        width = int(links.z_index.max(initial=-1)) + 1
+    kinds = len(links.b)
+    sums = [
+        (np.zeros((G, k)), np.zeros((G, k)), np.zeros((G, k, width)))
+        for k in (n_labels, n_labels, kinds)
+    ]
+    return _Tables(*sums[0], *sums[1], *sums[2])
+
+
+def components(field: PottsField) -> Groups:
+    """Return the must-link components of two nodes or more that can move as a whole.
+
+    A component that holds two blocks, or a node that is apart from its own block, contradicts
+    itself; its nodes move one by one only.
+    """
+    component = field.together
+    n = int(component.max(initial=-1)) + 1
+    block = np.full(n, -1, dtype=np.int64)
+    movable = np.bincount(component, minlength=n) >= 2
+    links = field.entailed
+    if links is not None:
+        member = np.flatnonzero(links.block >= 0)
+        pairs = np.unique(np.column_stack([component[member], links.block[member]]), axis=0)
+        block[pairs[:, 0]] = pairs[:, 1]
+        movable &= np.bincount(pairs[:, 0], minlength=n) <= 1
+        home = np.full(links.n_blocks, -1, dtype=np.int64)
+        home[pairs[:, 1]] = pairs[:, 0]
+        r, g = links.node_blocks.T
+        movable[component[r][component[r] == home[g]]] = False
+    keep = np.flatnonzero(movable[component])
+    order = keep[np.argsort(component[keep], kind="stable")]
+    numbers, counts = np.unique(component[order], return_counts=True)
+    pointer = np.r_[0, np.cumsum(counts)].astype(np.int64)
+    return Groups(pointer, order, component, block[numbers])
+
+
+def insert(state: State, order: IntArray) -> None:
+    """Label the nodes one after the other, those without a label ignored."""
+    _insert(state.graph, state.links, state.tables, state.labels, order)
+
+
+def sweep(state: State, order: IntArray) -> int:
+    """Visit every node once; return how many moved."""
+    return int(_sweep(state.graph, state.links, state.tables, state.labels, order))
+
+
+def sweep_components(state: State, groups: Groups) -> int:
+    """Visit every movable component once; return how many moved."""
+    args = (state.graph, state.links, state.tables, state.labels, groups)
+    return int(_sweep_components(*args))
+
+
+@njit(cache=True)
+def _dot(links, k, i, vector):  # type: ignore[no-untyped-def]
+    """Return ⟨z_i, vector⟩ under metric k."""
+    total = 0.0
+    if links.z_pointer.shape[0] > 0:
+        for at in range(links.z_pointer[i], links.z_pointer[i + 1]):
+            total += links.z_value[at] * vector[links.z_index[at]]
+    else:
+        row = links.z[k, i]
+        for m in range(row.shape[0]):
+            total += row[m] * vector[m]
+    return total
+
+
+@njit(cache=True)
+def _add(links, n, B, s, row, column, k, i, sign):  # type: ignore[no-untyped-def]
+    """Add node i, under metric k, to one entry of a table."""
+    n[row, column] += sign * links.size[i]
+    B[row, column] += sign * links.b[k, i]
+    if links.z_pointer.shape[0] > 0:
+        for at in range(links.z_pointer[i], links.z_pointer[i + 1]):
+            s[row, column, links.z_index[at]] += sign * links.z_value[at]
+    else:
+        vector = links.z[k, i]
+        for m in range(vector.shape[0]):
+            s[row, column, m] += sign * vector[m]
+
+
+@njit(cache=True)
+def _shift(links, tables, i, label, sign):  # type: ignore[no-untyped-def]
+    """Enter (+1) or remove (−1) node i with a label in all tables that hold it."""
+    k = label if links.b.shape[0] > 1 else 0
+    p = links.block[i]
+    if p >= 0:
+        _add(links, tables.n, tables.B, tables.s, p, label, k, i, sign)
+        for at in range(links.block_pointer[p], links.block_pointer[p + 1]):
+            q = links.block_neighbour[at]
+            _add(links, tables.n_bar, tables.B_bar, tables.s_bar, q, label, k, i, sign)
+    for at in range(links.node_pointer[i], links.node_pointer[i + 1]):
+        q = links.node_neighbour[at]
+        _add(links, tables.n_bar, tables.B_bar, tables.s_bar, q, label, k, i, sign)
+
+
+@njit(cache=True)
+def _place(links, tables, labels, i, label):  # type: ignore[no-untyped-def]
+    """Give node i a label and keep the tables in step."""
+    old = labels[i]
+    if old >= 0:
+        _shift(links, tables, i, old, -1.0)
+    elif links.block[i] >= 0:
+        for k in range(links.b.shape[0]):
+            _add(links, tables.n_all, tables.B_all, tables.s_all, links.block[i], k, k, i, 1.0)
+    _shift(links, tables, i, label, 1.0)
+    labels[i] = label
+
+
+@njit(cache=True)
+def _place_all(links, tables, labels, start):  # type: ignore[no-untyped-def]
+    for i in range(labels.shape[0]):
+        _place(links, tables, labels, i, start[i])
+
+
+@njit(cache=True)
+def _edge_costs(graph, labels, i, out):  # type: ignore[no-untyped-def]
+    """Add to ``out`` what the edges of node i cost under every label."""
+    K = out.shape[0]
+    wide = graph.agree.shape[1] > 1
+    always = 0.0
+    for at in range(graph.pointer[i], graph.pointer[i + 1]):
+        other = labels[graph.neighbour[at]]
+        if other < 0:
+            continue
+        e = graph.edge[at]
+        if wide:
+            for h in range(K):
+                if h == other:
+                    out[h] += graph.agree[e, h]
+                else:
+                    out[h] += 0.5 * (graph.differ[e, h] + graph.differ[e, other])
+        else:
+            always += graph.differ[e, 0]
+            out[other] += graph.agree[e, 0] - graph.differ[e, 0]
+    for h in range(K):
+        out[h] += always
+
+
+@njit(cache=True)
+def _apart_costs(links, tables, i, p, own, out):  # type: ignore[no-untyped-def]
+    """Add what it costs node i to share a label with what table row p sums up."""
+    n, B, s = (tables.n, tables.B, tables.s) if own else (tables.n_bar, tables.B_bar, tables.s_bar)
+    many = links.b.shape[0] > 1
+    for h in range(out.shape[0]):
+        if n[p, h] == 0.0:
+            continue
+        k = h if many else 0
+        phi = n[p, h] * links.b[k, i] + links.size[i] * B[p, h] - _dot(links, k, i, s[p, h])
+        out[h] += links.weight * (links.top[k] * links.size[i] * n[p, h] - phi)
+
+
+@njit(cache=True)
+def _together_costs(links, tables, labels, i, p, out):  # type: ignore[no-untyped-def]
+    """Add what it costs node i to differ from the members of its own block."""
+    K, many = out.shape[0], links.b.shape[0] > 1
+    inside = labels[i] >= 0
+    t = np.zeros(K)
+    total = 0.0
+    for h in range(K):
+        if tables.n[p, h] == 0.0:
+            continue
+        k = h if many else 0
+        t[h] = tables.n[p, h] * links.b[k, i] + links.size[i] * tables.B[p, h]
+        t[h] -= _dot(links, k, i, tables.s[p, h])
+        if labels[i] == h:
+            t[h] -= links.own[k, i]
+        total += t[h]
+    for h in range(K):
+        tau = total
+        if many:
+            tau = tables.n_all[p, h] * links.b[h, i] + links.size[i] * tables.B_all[p, h]
+            tau -= _dot(links, h, i, tables.s_all[p, h])
+            if inside:
+                tau -= links.own[h, i]
+            # Under its own metric h the node has no member with label h counted above.
+            out[h] += links.weight * (0.5 * (tau - t[h]) + 0.5 * (total - t[h]))
+        else:
+            out[h] += links.weight * (total - t[h])
+
+
+@njit(cache=True)
+def _node_costs(graph, links, tables, labels, i, out):  # type: ignore[no-untyped-def]
+    """Set ``out`` to the cost of node i under every label, all else as it is."""
+    for h in range(out.shape[0]):
+        out[h] = graph.unary[i, h]
+    _edge_costs(graph, labels, i, out)
+    p = links.block[i]
+    if p >= 0:
+        _together_costs(links, tables, labels, i, p, out)
+        _apart_costs(links, tables, i, p, False, out)
+    for at in range(links.node_pointer[i], links.node_pointer[i + 1]):
+        _apart_costs(links, tables, i, links.node_neighbour[at], True, out)
+
+
+@njit(cache=True)
+def _best(out):  # type: ignore[no-untyped-def]
+    best = 0
+    for h in range(1, out.shape[0]):
+        if out[h] < out[best]:
+            best = h
+    return best
+
+
+@njit(cache=True)
+def _gains(new, old):  # type: ignore[no-untyped-def]
+    return new < old - GAIN * max(abs(new), min(abs(old), 1e300))
+
+
+@njit(cache=True)
+def _insert(graph, links, tables, labels, order):  # type: ignore[no-untyped-def]
+    out = np.empty(graph.unary.shape[1])
+    for i in order:
+        _node_costs(graph, links, tables, labels, i, out)
+        _place(links, tables, labels, i, _best(out))
+
+
+@njit(cache=True)
+def _sweep(graph, links, tables, labels, order):  # type: ignore[no-untyped-def]
+    out = np.empty(graph.unary.shape[1])
+    moves = 0
+    for i in order:
+        _node_costs(graph, links, tables, labels, i, out)
+        best = _best(out)
+        if best != labels[i] and _gains(out[best], out[labels[i]]):
+            _place(links, tables, labels, i, best)
+            moves += 1
+    return moves
+
+
+@njit(cache=True)
+def _block_costs(links, tables, p, out):  # type: ignore[no-untyped-def]
+    """Add the cost of all of block p under every label; return its cost as it is."""
+    many = links.b.shape[0] > 1
+    now = 0.0
+    for h in range(out.shape[0]):
+        k = h if many else 0
+        n, B, s = tables.n[p, h], tables.B[p, h], tables.s[p, h]
+        n_bar, B_bar, s_bar = tables.n_bar[p, h], tables.B_bar[p, h], tables.s_bar[p, h]
+        n_all, B_all, s_all = tables.n_all[p, k], tables.B_all[p, k], tables.s_all[p, k]
+        cross = n_all * B + n * B_all - np.dot(s, s_all)
+        inside = 2.0 * n * B - np.dot(s, s)
+        now += 0.5 * (cross - inside)
+        now += links.top[k] * n * n_bar - (n_bar * B + n * B_bar - np.dot(s, s_bar))
+        phi = n_bar * B_all + n_all * B_bar - np.dot(s_all, s_bar)
+        out[h] += links.weight * (links.top[k] * n_all * n_bar - phi)
+    return links.weight * now
+
+
+@njit(cache=True)
+def _pair_cost(graph, e, left, right):  # type: ignore[no-untyped-def]
+    wide = graph.agree.shape[1] > 1
+    if left == right:
+        return graph.agree[e, left if wide else 0]
+    if wide:
+        return 0.5 * (graph.differ[e, left] + graph.differ[e, right])
+    return graph.differ[e, 0]
+
+
+@njit(cache=True)
+def _component_costs(graph, links, tables, labels, groups, c, out):  # type: ignore[no-untyped-def]
+    """Set ``out`` to the cost of a whole component under every label; return its cost now."""
+    K = out.shape[0]
+    now = 0.0
+    out[:] = 0.0
+    node = np.empty(K)
+    for at in range(groups.pointer[c], groups.pointer[c + 1]):
+        i = groups.node[at]
+        now += graph.unary[i, labels[i]]
+        for h in range(K):
+            out[h] += graph.unary[i, h]
+        for step in range(graph.pointer[i], graph.pointer[i + 1]):
+            j, e = graph.neighbour[step], graph.edge[step]
+            inner = groups.component[j] == groups.component[i]
+            if inner and j < i:
+                continue  # an edge inside the component counts once
+            now += _pair_cost(graph, e, labels[i], labels[j])
+            for h in range(K):
+                out[h] += _pair_cost(graph, e, h, h if inner else labels[j])
+        if links.node_pointer[i] < links.node_pointer[i + 1]:
+            node[:] = 0.0
+            for step in range(links.node_pointer[i], links.node_pointer[i + 1]):
+                _apart_costs(links, tables, i, links.node_neighbour[step], True, node)
+            now += node[labels[i]]
+            for h in range(K):
+                out[h] += node[h]
+    if groups.block[c] >= 0:
+        now += _block_costs(links, tables, groups.block[c], out)
+    return now
+
+
+@njit(cache=True)
+def _sweep_components(graph, links, tables, labels, groups):  # type: ignore[no-untyped-def]
+    out = np.empty(graph.unary.shape[1])
+    moves = 0
+    for c in range(groups.pointer.shape[0] - 1):
+        now = _component_costs(graph, links, tables, labels, groups, c, out)
+        best = _best(out)
+        if not _gains(out[best], now):
+            continue
+        moves += 1
+        for at in range(groups.pointer[c], groups.pointer[c + 1]):
+            if labels[groups.node[at]] != best:
+                _place(links, tables, labels, groups.node[at], best)
+    return moves
