@@ -1,0 +1,23 @@
+"""The M-step: additive statistics, centres, metrics and their priors."""
+
+from .metric_update import update_directional, update_linear
+from .objective import Model, Objective
+from .pair_terms import PairTerms
+from .priors import MetricPrior, NoPrior, Rayleigh, Regulariser, Wishart, as_prior
+from .statistics import Statistics, summarize
+
+__all__ = [
+    "MetricPrior",
+    "Model",
+    "NoPrior",
+    "Objective",
+    "PairTerms",
+    "Rayleigh",
+    "Regulariser",
+    "Statistics",
+    "Wishart",
+    "as_prior",
+    "summarize",
+    "update_directional",
+    "update_linear",
+]

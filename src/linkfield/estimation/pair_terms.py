@@ -1,0 +1,255 @@
+"""The pair part of the objective: costs, energy and derivative for the tied rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .._rows import DenseRows, Rows
+from ..constraints import Ties
+from ..distortions import Distortion, Metric, MPC2003Penalty, Penalty
+from ..distortions.bounds import Bound
+from ..field import EntailedLinks, PottsField
+from .entailed import entailed_gradient
+
+__all__ = ["PairTerms"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+@dataclass
+class PairTerms:
+    """Σ w f(θ) over violated pairs, explicit and entailed.
+
+    Parameters
+    ----------
+    ties : Ties
+    rows : Rows
+        The tied rows, in float64.
+    distortion, penalty : Distortion, Penalty
+    bound : Bound or None
+        φmax, where the penalty uses it.
+    alpha : float or None
+        α_max of the 2003 penalty if it is fixed.
+    """
+
+    ties: Ties
+    rows: Rows
+    distortion: Distortion
+    penalty: Penalty
+    bound: Bound | None = None
+    alpha: float | None = None
+    _cache: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def linear(self) -> bool:
+        """Whether the pair part is linear in θ while labels stay."""
+        if not self.penalty.metric_dependent:
+            return True
+        bounded = self.penalty.bounded and self.bound is not None and self.bound.linear
+        return bounded and self.distortion.bregman
+
+    def _of(self, metric: Metric) -> dict[str, Any]:
+        """Return what was computed for this very metric (metrics are immutable)."""
+        if self._cache.get("metric") is not metric:
+            self._cache = {"metric": metric}
+        return self._cache
+
+    def phi(self, metric: Metric) -> FloatArray:
+        """Return φ of every explicit pair."""
+        cache = self._of(metric)
+        if "phi" not in cache:
+            i, j = self.ties.pairs.T
+            if self.penalty.metric_dependent:
+                cache["phi"] = self.distortion.pair(self.rows, i, j, metric)
+            else:
+                cache["phi"] = np.zeros(len(i))
+        return np.asarray(cache["phi"])
+
+    def top(self, metric: Metric) -> Any:
+        """Return φmax(θ), or α_max(θ)."""
+        cache = self._of(metric)
+        if "top" not in cache:
+            if self.bound is not None:
+                cache["top"] = self.bound.value(metric)
+            elif isinstance(self.penalty, MPC2003Penalty):
+                cache["top"] = self.alpha if self.alpha is not None else self.largest(metric)[0]
+            else:
+                cache["top"] = 0.0
+        return cache["top"]
+
+    def largest(self, metric: Metric) -> tuple[float, int]:
+        """Return the largest φ among the must-links (all pairs if there are none), and where."""
+        phi, among = self.phi(metric), self.ties.must
+        if not among.any():
+            among = np.ones(len(phi), dtype=bool)
+        if len(phi) == 0:
+            return 0.0, -1
+        at = int(np.argmax(np.where(among, phi, -np.inf)))
+        return float(phi[at]), at
+
+    def costs(self, metric: Metric) -> tuple[FloatArray, FloatArray]:
+        """Return what every explicit pair costs where its ends agree, and where they differ."""
+        cache = self._of(metric)
+        if "costs" not in cache:
+            phi, top = self.phi(metric), self.top(metric)
+            must, weight = self.ties.must, self.ties.weight
+            if phi.ndim == 2:
+                must, weight = must[:, None], weight[:, None]
+            hard = np.isinf(weight)
+            w = np.where(hard, 0.0, weight)
+            price = np.where(
+                must, w * self.penalty.must(phi, top), w * self.penalty.cannot(phi, top)
+            )
+            price = np.where(hard, np.inf, price)
+            cache["costs"] = np.where(must, 0.0, price), np.where(must, price, 0.0)
+        return cache["costs"][0], cache["costs"][1]
+
+    def links(self, metric: Metric) -> EntailedLinks | None:
+        """Return the entailed links that are kept by block, row by row."""
+        ties = self.ties
+        if ties.n_blocks == 0:
+            return None
+        cache = self._of(metric)
+        if "links" not in cache:
+            n = ties.n_rows
+            if self.penalty.metric_dependent:
+                b, z = self.distortion.embedding(self.rows, metric)
+                top = np.atleast_1d(np.asarray(self.top(metric), np.float64))
+            else:  # f = 1: φ = 1 between any two rows, and 2 − φ = 1 as well
+                b, z = np.full((1, n), 0.5), [DenseRows(np.zeros((n, 0)))]
+                top = np.array([2.0])
+            cache["links"] = EntailedLinks(
+                ties.block, ties.block_pairs, ties.row_blocks, ties.entailed_weight,
+                np.ones(n), b, list(z), top,
+            )  # fmt: skip
+        links: EntailedLinks = cache["links"]
+        return links
+
+    def field(self, unary: FloatArray, metric: Metric) -> PottsField:
+        """Return the labelling problem; rows joined by hard must-links are one node (1.6)."""
+        ties = self.ties
+        agree, differ = self.costs(metric)
+        if ties.n_nodes == ties.n_rows:
+            return PottsField(
+                _reordered(unary, ties.node), ties.node[ties.pairs], agree, differ,
+                _by_node(self.links(metric), ties.node, ties.n_nodes),
+            )  # fmt: skip
+        member = _membership(ties.node, ties.n_nodes)
+        # 0 · inf is not a number, so forbidden labels are summed apart.
+        forbidden = np.isinf(unary)
+        U = member @ np.where(forbidden, 0.0, unary)
+        U = np.where(member @ forbidden > 0, np.inf, U)
+        ends = ties.node[ties.pairs]
+        inside = ends[:, 0] == ends[:, 1]
+        # A pair inside a node costs the same under every label, so it is left out.
+        return PottsField(
+            U, ends[~inside], agree[~inside], differ[~inside],
+            _by_node(self.links(metric), ties.node, ties.n_nodes),
+        )  # fmt: skip
+
+    def pair_costs(self, labels: IntArray, metric: Metric) -> FloatArray:
+        """Return what every explicit pair costs under labels of the tied rows."""
+        agree, differ = self.costs(metric)
+        bare = PottsField(np.zeros((len(labels), self._n_labels(labels, agree))), self.ties.pairs,
+                          agree, differ)  # fmt: skip
+        return bare.edge_costs(labels)
+
+    @staticmethod
+    def _n_labels(labels: IntArray, cost: FloatArray) -> int:
+        return cost.shape[1] if cost.ndim == 2 else int(labels.max(initial=0)) + 1
+
+    def energy(self, labels: IntArray, metric: Metric) -> float:
+        """Return the pair part of J."""
+        total = float(self.pair_costs(labels, metric).sum())
+        links = self.links(metric)
+        if links is not None:
+            n_labels = len(links.z) if len(links.z) > 1 else int(labels.max(initial=0)) + 1
+            total += links.energy(labels, n_labels)
+        return total
+
+    def gradient(self, labels: IntArray, metric: Metric) -> FloatArray:
+        """Return the derivative of the pair part by θ, labels fixed (math.md 2.5)."""
+        if not self.penalty.metric_dependent:
+            return np.zeros_like(metric.theta)
+        total = self._explicit_gradient(labels, metric)
+        links = self.links(metric)
+        if links is not None:
+            assert self.bound is not None
+            top_slope = self.bound.gradient(metric)
+            total = total + entailed_gradient(
+                links, self.rows, labels, self.distortion, metric, top_slope
+            )
+        return total
+
+    def _explicit_gradient(self, labels: IntArray, metric: Metric) -> FloatArray:
+        ties, phi, top = self.ties, self.phi(metric), self.top(metric)
+        left, right = labels[ties.pairs[:, 0]], labels[ties.pairs[:, 1]]
+        violated = ((left != right) == ties.must) & np.isfinite(ties.weight)
+        e = np.flatnonzero(violated)
+        by_phi, by_top = self.penalty.slopes(phi[e], top, ties.must[e])
+        w = ties.weight[e]
+        if metric.per_cluster:
+            share = _cluster_shares(left[e], right[e], len(metric.theta)) * w[:, None]
+            by_phi, by_top = by_phi * share, by_top * share
+        else:
+            by_phi, by_top = by_phi * w, by_top * w
+        i, j = ties.pairs[e].T
+        total = self.distortion.pair_gradient(self.rows, i, j, by_phi, metric)
+        return total + self._top_gradient(by_top, metric)
+
+    def _top_gradient(self, by_top: FloatArray, metric: Metric) -> FloatArray:
+        """Return Σ_e ∂f_e/∂top · ∂top/∂θ."""
+        if self.bound is not None:
+            slope, amount = self.bound.gradient(metric), by_top.sum(axis=0)
+            if metric.per_cluster:
+                return np.asarray(amount.reshape((-1,) + (1,) * slope.ndim) * slope)
+            return np.asarray(amount * slope)
+        if self.alpha is not None or not by_top.any():
+            return np.zeros_like(metric.theta)
+        _, at = self.largest(metric)
+        i, j = self.ties.pairs[[at]].T
+        return self.distortion.pair_gradient(self.rows, i, j, np.array([by_top.sum()]), metric)
+
+
+def _cluster_shares(left: IntArray, right: IntArray, K: int) -> FloatArray:
+    """Return which cluster's metric a violated pair pays under: half each, or all of one."""
+    e = np.arange(len(left))
+    share = np.zeros((len(left), K))
+    np.add.at(share, (e, left), 0.5)
+    np.add.at(share, (e, right), 0.5)
+    return share
+
+
+def _membership(node: IntArray, n_nodes: int) -> sparse.csr_array:
+    n = len(node)
+    return sparse.csr_array((np.ones(n), (node, np.arange(n))), shape=(n_nodes, n))
+
+
+def _reordered(unary: FloatArray, node: IntArray) -> FloatArray:
+    out = np.empty_like(unary)
+    out[node] = unary
+    return out
+
+
+def _by_node(links: EntailedLinks | None, node: IntArray, n_nodes: int) -> EntailedLinks | None:
+    """Sum the rows of every node up."""
+    if links is None:
+        return None
+    block = np.full(n_nodes, -1, dtype=np.int64)
+    block[node] = links.block
+    node_blocks = np.column_stack([node[links.node_blocks[:, 0]], links.node_blocks[:, 1]])
+    size = np.bincount(node, minlength=n_nodes).astype(np.float64)
+    b = np.array([np.bincount(node, row, minlength=n_nodes) for row in links.b])
+    if n_nodes == len(node):
+        inverse = np.argsort(node)
+        z = [part.take(inverse) for part in links.z]
+    else:
+        member = _membership(node, n_nodes)
+        z = [DenseRows(part.sums(member)) for part in links.z]
+    return EntailedLinks(block, links.block_pairs, node_blocks, links.weight, size, b, z, links.top)

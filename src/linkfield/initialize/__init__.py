@@ -1,0 +1,13 @@
+"""Initial centres: neighbourhoods, weighted farthest-first, k-means++."""
+
+from .neighbourhoods import Neighbourhoods, SeedingData, weighted_farthest_first
+from .order import canonical_keys
+from .plus_plus import add_centres
+
+__all__ = [
+    "Neighbourhoods",
+    "SeedingData",
+    "add_centres",
+    "canonical_keys",
+    "weighted_farthest_first",
+]
