@@ -1,0 +1,245 @@
+"""The loop: assign, centres, metric, until nothing moves. The objective never rises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._rows import Rows
+from ..engine import ArrayEngine
+from ..estimation import (
+    Model,
+    Objective,
+    Statistics,
+    summarize,
+    update_directional,
+    update_linear,
+)
+from ..field import PottsField
+from ..inference import ICM, Inference, InferenceResult
+from ..inference.feasible import feasible_labels
+from ._empty import refill_empty
+
+__all__ = ["HISTORY_DTYPE", "Outcome", "Problem", "Stop", "run"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+#: One line of the record that a fit keeps.
+HISTORY_DTYPE = np.dtype([("iteration", np.int64), ("step", "U8"), ("objective", np.float64)])
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Everything that stays the same during a fit.
+
+    Attributes
+    ----------
+    engine : ArrayEngine
+    objective : Objective
+    tied : int array
+        Positions of the tied rows; empty where nothing is tied.
+    tied_rows : Rows
+        Those rows, in float64.
+    label_costs : float array (n_tied, K)
+        What absolute labels add to the unary costs.
+    inference : Inference
+    assign_pairs : bool
+        Whether pairs count in the assignment (M-KMeans uses them for the metric only).
+    """
+
+    engine: ArrayEngine
+    objective: Objective
+    tied: IntArray
+    tied_rows: Rows
+    label_costs: FloatArray
+    inference: Inference
+    assign_pairs: bool = True
+
+    def value(self, stats: Statistics, model: Model, labels: IntArray) -> float:
+        """Return J."""
+        mine = labels[self.tied]
+        total = self.objective.fixed_labels(stats, model, mine)
+        return total + float(self.label_costs[np.arange(len(mine)), mine].sum())
+
+    def field(self, model: Model, offsets: FloatArray) -> PottsField:
+        """Return the labelling problem of the tied rows."""
+        weight = self.engine.weight[self.tied, None]
+        table = self.engine.distortion.table(self.tied_rows, model.centres, model.metric)
+        unary = weight * (table + offsets) + self.label_costs
+        pairs = self.objective.pairs
+        if pairs is None:
+            return PottsField(unary, (), (), ())
+        return pairs.field(unary, model.metric)
+
+    @property
+    def node(self) -> IntArray:
+        """The field's node of every tied row."""
+        pairs = self.objective.pairs
+        return np.arange(len(self.tied)) if pairs is None else pairs.ties.node
+
+
+@dataclass(frozen=True)
+class Stop:
+    """When to stop: tolerance on the centres' squared shift, on the metric, and a limit."""
+
+    max_iter: int
+    tol: float
+    shift: float
+
+
+@dataclass
+class Outcome:
+    """The end of a run."""
+
+    labels: IntArray
+    model: Model
+    stats: Statistics
+    objective: float
+    lower_bound: float
+    converged: bool
+    n_iter: int
+    history: list[tuple[int, str, float]] = field(default_factory=list)
+
+    def trace(self) -> FloatArray:
+        """Return J at the end of every iteration, the closing assignment included."""
+        ends: dict[int, float] = {iteration: value for iteration, _, value in self.history}
+        return np.array(list(ends.values()))
+
+
+def assign(
+    problem: Problem, model: Model, labels: IntArray, rng: np.random.Generator
+) -> tuple[Statistics, float]:
+    """E-step, in place; return the statistics and a bound on the least energy of the field."""
+    engine = problem.engine
+    offsets = problem.objective.label_offsets(model)
+    first = bool(len(problem.tied)) and bool(labels[problem.tied[0]] < 0)
+    stats = engine.assign(model, offsets, labels)
+    if len(problem.tied) == 0 or not problem.assign_pairs:
+        return stats, np.nan
+    answer = _solve(problem, problem.field(model, offsets), None if first else labels, rng)
+    labels[problem.tied] = answer.labels[problem.node]
+    mine = _tied_statistics(problem, model, labels)
+    return stats + mine, answer.lower_bound
+
+
+def _solve(
+    problem: Problem, field: PottsField, labels: IntArray | None, rng: np.random.Generator
+) -> InferenceResult:
+    """Label the field; never worse than where it stood, and never against a hard constraint."""
+    start = None
+    if labels is not None:
+        start = np.empty(field.n_nodes, dtype=np.int64)
+        start[problem.node] = labels[problem.tied]
+    answer = problem.inference.solve(field, start, rng)
+    if not np.isfinite(answer.energy):
+        allowed = feasible_labels(field, answer.labels)
+        answer = problem.inference.solve(field, allowed, rng)
+    if not isinstance(problem.inference, ICM) and start is not None:
+        guard = ICM().solve(field, start, rng)  # math.md 4.8
+        if guard.energy < answer.energy:
+            answer = InferenceResult(guard.labels, guard.energy, answer.lower_bound)
+    return answer
+
+
+def _tied_statistics(problem: Problem, model: Model, labels: IntArray) -> Statistics:
+    engine = problem.engine
+    return summarize(
+        engine.distortion,
+        problem.tied_rows,
+        engine.weight[problem.tied],
+        labels[problem.tied],
+        model.metric,
+        engine.n_clusters,
+    )
+
+
+def learn_metric(
+    problem: Problem, stats: Statistics, model: Model, labels: IntArray, step: float
+) -> tuple[Model, Statistics, float]:
+    """Metric step; directional measures also renew statistics and centres (math.md 2.6)."""
+    engine, objective, mine = problem.engine, problem.objective, labels[problem.tied]
+    if engine.distortion.bregman:
+        return model.with_(metric=update_linear(objective, stats, model, mine)), stats, step
+    metric, stats, step = update_directional(
+        objective,
+        model,
+        mine,
+        lambda metric: engine.gradient(labels, model.centres, metric),
+        lambda metric: engine.statistics(labels, metric),
+        step,
+    )
+    model = model.with_(metric=metric)
+    return model.with_(centres=objective.centres(stats, model)), stats, step
+
+
+def run(
+    problem: Problem,
+    model: Model,
+    labels: IntArray,
+    stop: Stop,
+    rng: np.random.Generator,
+    report: Callable[[int, float], None] | None = None,
+) -> Outcome:
+    """Alternate the steps until convergence.
+
+    ``labels`` are the starting labels (-1 for none) and are changed in place.
+    """
+    history: list[tuple[int, str, float]] = []
+    step, converged, previous = 0.5, False, np.inf
+    bound = np.nan
+    stats: Statistics | None = None
+    iteration = 0
+    while iteration < stop.max_iter and not converged:
+        iteration += 1
+        old_labels, old_model, old_stats = labels.copy(), model, stats
+        stats, bound = assign(problem, model, labels, rng)
+        history.append((iteration, "assign", problem.value(stats, model, labels)))
+        stats, model, refilled = refill_empty(problem, stats, model, labels)
+        if refilled:
+            history.append((iteration, "refill", problem.value(stats, model, labels)))
+        model = model.with_(centres=problem.objective.centres(stats, model))
+        history.append((iteration, "centres", problem.value(stats, model, labels)))
+        if model.metric.learned:
+            model, stats, step = learn_metric(problem, stats, model, labels, step)
+            history.append((iteration, "metric", problem.value(stats, model, labels)))
+        model, settled = _annealed(problem, model)
+        value = history[-1][2]
+        if report is not None:
+            report(iteration, value)
+        if not problem.assign_pairs and value > previous and old_stats is not None:
+            # Assignment without the pairs may raise J: keep the better end and stop there.
+            labels[:], model, stats = old_labels, old_model, old_stats
+            history = [line for line in history if line[0] < iteration]
+            converged = True
+            break
+        same = bool((old_labels == labels).all())
+        still = _relative_change(old_model, model) <= stop.tol
+        shift = float(((model.centres - old_model.centres) ** 2).sum())
+        slow = previous - value <= 0.01 * stop.tol * abs(value)
+        converged = settled and ((same and (still or slow)) or (shift <= stop.shift and still))
+        previous = value
+    assert stats is not None
+    if problem.assign_pairs or problem.objective.pairs is None:
+        # Labels that belong to the final centres and metric, as scikit-learn's KMeans has them.
+        stats, bound = assign(problem, model, labels, rng)
+        history.append((iteration, "assign", problem.value(stats, model, labels)))
+    value = history[-1][2]
+    return Outcome(labels, model, stats, value, bound, converged, iteration, history)
+
+
+def _annealed(problem: Problem, model: Model) -> tuple[Model, bool]:
+    """Weaken the smoothing; say whether it has reached its floor."""
+    smoothing = problem.objective.smoothing
+    if smoothing is None:
+        return model, True
+    strength = smoothing.annealed(model.smoothing)
+    return model.with_(smoothing=strength), strength == model.smoothing
+
+
+def _relative_change(old: Model, new: Model) -> float:
+    change = float(np.abs(new.metric.theta - old.metric.theta).max(initial=0.0))
+    return change / float(np.abs(new.metric.theta).max(initial=1e-300))

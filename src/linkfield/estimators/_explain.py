@@ -1,0 +1,144 @@
+"""Why a row is where it is, and what a clustering breaks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..constraints import Constraints, Ties, violated_pairs
+from ..distortions import Metric
+from ..estimation import PairTerms
+
+__all__ = ["Explanation", "explain_ties", "given_costs", "violation_table"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a row costs under every cluster, and why.
+
+    Attributes
+    ----------
+    row : int
+    label : int
+    distance : float array (K,)
+        The row's distortion to every centre, label offsets included.
+    constraints : list of (str, float array (K,))
+        What each of its constraints adds under every cluster, all other rows as they are.
+    total : float array (K,)
+    """
+
+    row: int
+    label: int
+    distance: FloatArray
+    constraints: list[tuple[str, FloatArray]]
+    total: FloatArray
+
+    def __str__(self) -> str:
+        K = len(self.total)
+        lines = [f"row {self.row} is in cluster {self.label}"]
+        width = max([len("distance"), *(len(name) for name, _ in self.constraints)])
+        header = "".join(f"{h:>12}" for h in range(K))
+        lines.append(f"{'cluster':<{width}}{header}")
+        for name, values in [("distance", self.distance), *self.constraints, ("total", self.total)]:
+            lines.append(f"{name:<{width}}" + "".join(f"{v:>12.5g}" for v in values))
+        return "\n".join(lines)
+
+
+def explain_ties(
+    terms: PairTerms | None, metric: Metric, labels: IntArray, at: int, names: Any, K: int
+) -> list[tuple[str, FloatArray]]:
+    """Return what every constraint of one tied row adds under every cluster.
+
+    ``labels`` are those of the tied rows, ``at`` the row's number among them.
+    """
+    if terms is None:
+        return []
+    ties, found = terms.ties, []
+    agree, differ = terms.costs(metric)
+    for e in np.flatnonzero((ties.pairs == at).any(axis=1)):
+        a, b = ties.pairs[e]
+        other = int(b if a == at else a)
+        kind = "must" if ties.must[e] else "cannot"
+        found.append((f"{kind} {names(other)}", _pair_row(agree[e], differ[e], labels[other], K)))
+    together = _together(ties, at)
+    if len(together):
+        found.append((f"must-links with {len(together)} rows joined by hard ones",
+                      np.where(np.arange(K) == labels[at], 0.0, np.inf)))  # fmt: skip
+    blocks = _block_rows(terms, metric, labels, at, K)
+    return found + blocks
+
+
+def _pair_row(agree: Any, differ: Any, other: int, K: int) -> FloatArray:
+    """Return the cost of one pair under every label of one end."""
+    agree, differ = np.broadcast_to(agree, (K,)), np.broadcast_to(differ, (K,))
+    return np.where(np.arange(K) == other, agree, 0.5 * (differ + differ[other]))
+
+
+def _together(ties: Ties, at: int) -> IntArray:
+    mates = np.flatnonzero(ties.node == ties.node[at])
+    return mates[mates != at]
+
+
+def _block_rows(
+    terms: PairTerms, metric: Metric, labels: IntArray, at: int, K: int
+) -> list[tuple[str, FloatArray]]:
+    """Return what the entailed links of a row's block add, all together."""
+    links = terms.links(metric)
+    if links is None or (links.block[at] < 0 and not (links.node_blocks[:, 0] == at).any()):
+        return []
+    added = np.empty(K)
+    for h in range(K):
+        trial = labels.copy()
+        trial[at] = h
+        added[h] = links.energy(trial, K)
+    return [("entailed links", added - added.min())]
+
+
+def given_costs(
+    terms: PairTerms,
+    metric: Metric,
+    table: NDArray[np.void],
+    labels: IntArray,
+    factor: float,
+) -> FloatArray:
+    """Return what each pair of a table costs under labels of the tied rows."""
+    ties = terms.ties
+    pairs = np.searchsorted(ties.rows, np.column_stack([table["a"], table["b"]]))
+    weight = table["weight"] * factor
+    own = Ties(
+        ties.rows, np.arange(ties.n_rows), pairs, table["kind"] == "must", weight,
+        np.full(ties.n_rows, -1), np.empty((0, 2), np.int64), np.empty((0, 2), np.int64), 1.0,
+    )  # fmt: skip
+    alone = PairTerms(
+        own, terms.rows, terms.distortion, terms.penalty, terms.bound, terms.top(metric)
+    )
+    return alone.pair_costs(labels, metric)
+
+
+def violation_table(
+    constraints: Constraints,
+    labels: IntArray,
+    terms: PairTerms | None,
+    metric: Metric,
+    factor: float,
+) -> NDArray[np.void]:
+    """Return the violated pairs with the fields a, b, kind, weight, cost."""
+    table = violated_pairs(constraints, labels)
+    ids = constraints.sample_id
+    kind = np.int64 if ids is None else object
+    dtype = [("a", kind), ("b", kind), ("kind", "U6"), ("weight", float), ("cost", float)]
+    out = np.empty(len(table), dtype=dtype)
+    for name in ("a", "b"):
+        out[name] = table[name] if ids is None else ids[table[name]]
+    out["kind"], out["weight"] = table["kind"], table["weight"]
+    if terms is not None:
+        out["cost"] = given_costs(terms, metric, table, labels[terms.ties.rows], factor)
+    else:
+        out["cost"] = 0.0
+    return out

@@ -1,0 +1,152 @@
+"""What comes in, checked once: data, knowledge, weights."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from ..constraints import Constraints
+from ..constraints.labels import labelled_rows
+from ..distortions import Distortion
+from ..exceptions import ConstraintWarning
+
+__all__ = ["AbsoluteLabels", "check_clusters", "knowledge", "read_data", "read_weights"]
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+
+def read_data(estimator: Any, X: Any, distortion: Distortion, *, reset: bool) -> Any:
+    """Return X as float64 or float32, dense or CSR, in the distortion's domain."""
+    X = validate_data(
+        estimator,
+        X,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        order="C",
+        reset=reset,
+        accept_large_sparse=False,
+    )
+    if sparse.issparse(X):
+        X = sparse.csr_array(X)
+        X.sum_duplicates()
+    distortion.check(X)
+    if distortion.name == "cosine":
+        _warn_zero_rows(X)
+    return X
+
+
+def _warn_zero_rows(X: Any) -> None:
+    norms = np.asarray(X.multiply(X).sum(axis=1) if sparse.issparse(X) else (X * X).sum(axis=1))
+    n = int((norms.ravel() == 0).sum())
+    if n:
+        warnings.warn(
+            f"{n} all-zero row(s) have no direction: their cosine distance to every centre is 1",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def check_clusters(n_clusters: Any, n_rows: int) -> None:
+    """Raise unless 1 ≤ n_clusters ≤ n_rows."""
+    if isinstance(n_clusters, bool) or not isinstance(n_clusters, int | np.integer):
+        raise TypeError(f"n_clusters must be a whole number, got {n_clusters!r}")
+    if n_clusters < 1:
+        raise ValueError(f"n_clusters must be at least 1, got {n_clusters}")
+    if n_rows < n_clusters:
+        raise ValueError(f"n_samples={n_rows} should be >= n_clusters={n_clusters}")
+
+
+def read_weights(sample_weight: Any, X: Any) -> FloatArray:
+    """Return one weight a row, none negative, not all zero."""
+    weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if not weight.sum() > 0:
+        raise ValueError("sample_weight is zero for every row; at least one must count")
+    return np.asarray(weight, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class AbsoluteLabels:
+    """Labels that bind a class to a cluster of its own (math.md 1.1, "absolute")."""
+
+    rows: IntArray
+    cluster: IntArray
+    classes: tuple[Any, ...]
+
+
+def absolute_labels(partial_labels: Any, n_clusters: int) -> AbsoluteLabels:
+    """Bind classes to clusters: whole numbers 0..K-1 to their own, others in sorted order."""
+    rows, codes, classes = labelled_rows(partial_labels)
+    if len(classes) > n_clusters:
+        raise ValueError(
+            f"partial_labels holds {len(classes)} classes, more than n_clusters={n_clusters}; "
+            "raise n_clusters, or read the labels relationally (HMRFKMeans)"
+        )
+    numbers = [c for c in classes if isinstance(c, int) and not isinstance(c, bool)]
+    if len(numbers) == len(classes) and all(0 <= c < n_clusters for c in numbers):
+        cluster = np.array(numbers, dtype=np.int64)[codes] if len(codes) else codes
+        return AbsoluteLabels(rows, cluster, tuple(range(n_clusters)))
+    return AbsoluteLabels(rows, codes, classes)
+
+
+def knowledge(
+    n_rows: int,
+    n_clusters: int,
+    *,
+    constraints: Any,
+    partial_labels: Any,
+    sample_id: Any,
+    reading: str,
+) -> tuple[Constraints, AbsoluteLabels | None]:
+    """Return everything the user knows, aligned to the rows."""
+    known = _aligned(constraints, n_rows, sample_id)
+    if partial_labels is None:
+        return known, None
+    if len(partial_labels) != n_rows:
+        raise ValueError(
+            f"partial_labels has {len(partial_labels)} entries but X has {n_rows} rows; use -1 "
+            "for rows whose label is unknown"
+        )
+    if reading == "absolute":
+        return known, absolute_labels(partial_labels, n_clusters)
+    if reading != "relational":
+        raise ValueError(f"label_reading must be 'relational' or 'absolute', got {reading!r}")
+    labels = Constraints.from_labels(partial_labels, sample_id=known.sample_id)
+    if len(labels.labels.classes) > n_clusters:
+        warnings.warn(
+            f"partial_labels holds {len(labels.labels.classes)} classes, more than "
+            f"n_clusters={n_clusters}: some classes must share a cluster",
+            ConstraintWarning,
+            stacklevel=4,
+        )
+    return known | labels, None
+
+
+def _aligned(constraints: Any, n_rows: int, sample_id: Any) -> Constraints:
+    if constraints is None:
+        return Constraints()
+    if not isinstance(constraints, Constraints):
+        raise TypeError(
+            f"constraints must be a linkfield.Constraints, got {type(constraints).__name__}; make "
+            "one with Constraints(must_link=..., cannot_link=...)"
+        )
+    if sample_id is not None:
+        if len(sample_id) != n_rows:
+            raise ValueError(f"sample_id has {len(sample_id)} entries but X has {n_rows} rows")
+        if constraints.sample_id is not None:
+            return constraints.align(sample_id)
+    elif (constraints.sample_id is not None and len(constraints.sample_id) != n_rows) or (
+        constraints.sample_id is not None and not constraints._ids_declared
+    ):
+        raise ValueError(
+            "the constraints name rows by id: pass fit(..., sample_id=ids) with the id of every "
+            "row of X, in order"
+        )
+    constraints.check_rows(n_rows)
+    return constraints

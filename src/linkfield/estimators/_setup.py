@@ -1,0 +1,327 @@
+"""From parameters and data to a problem that the loop can run."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .._rows import Rows
+from ..constraints import Constraints, Ties, tie
+from ..distortions import Distortion, Metric, MPC2003Penalty, Penalty, SquaredEuclidean
+from ..distortions.metrics import Diagonal, Full
+from ..engine import ArrayEngine
+from ..estimation import MetricPrior, Model, Objective, PairTerms, Regulariser, Wishart
+from ..exceptions import ConstraintWarning
+from ..inference import Inference
+from ..initialize import Neighbourhoods, SeedingData, canonical_keys
+from ._em import Problem
+from ._inputs import AbsoluteLabels
+
+__all__ = ["Recipe", "Setup", "check_recipe"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What an estimator's parameters mean, with every name resolved.
+
+    ``use_pairs`` says where constraints count besides the initialisation: "all", "metric"
+    (M-KMeans) or "none" (KMeans-I).
+    """
+
+    n_clusters: int
+    distortion: Distortion
+    metric: Metric
+    penalty: Penalty
+    prior: MetricPrior
+    logdet_weight: float
+    inference: Inference
+    constraint_weight: float
+    label_weight: float
+    closure: bool | str
+    use_pairs: str = "all"
+    n_jobs: int = 1
+
+
+def check_recipe(recipe: Recipe) -> None:
+    """Refuse combinations that the model does not have, with the reason."""
+    distortion, metric, penalty = recipe.distortion, recipe.metric, recipe.penalty
+    if metric.kind not in distortion.metrics:
+        raise ValueError(
+            f"distortion {distortion.name!r} cannot learn metric={metric.kind!r}: "
+            f"{_why_not(distortion, metric)}; it offers {', '.join(distortion.metrics)}"
+        )
+    if metric.per_cluster and not penalty.per_cluster:
+        raise ValueError(
+            f"penalty={penalty.name!r} is defined for one shared metric only (its thresholds "
+            "compare distances across clusters); take penalty='hmrf' or 'potts'"
+        )
+    scale = recipe.prior.rayleigh_scale()
+    if metric.learned and scale is not None and metric.kind != "diagonal":
+        raise ValueError(
+            "the Rayleigh prior is a density of feature weights; take metric='diagonal', or "
+            "metric_prior='wishart'"
+        )
+    if not recipe.logdet_weight >= 0:
+        raise ValueError(f"logdet_weight must be 0 or more, got {recipe.logdet_weight!r}")
+    strength = recipe.prior.strength_for(metric, 1.0)
+    unbounded = recipe.logdet_weight == 0 and strength == 0 and scale is None
+    if metric.learned and distortion.bregman and unbounded:
+        raise ValueError(
+            "without logdet_weight and without a metric_prior the best metric is zero: the "
+            "objective shrinks with it. Give logdet_weight > 0 or a prior"
+        )
+    if not recipe.constraint_weight > 0:
+        raise ValueError(f"constraint_weight must be positive, got {recipe.constraint_weight!r}")
+
+
+def _why_not(distortion: Distortion, metric: Metric) -> str:
+    if distortion.metrics == ("identity",):
+        return "it has no parameters to learn"
+    if not distortion.bregman:
+        return "only feature weights are defined for a directional measure"
+    if metric.full:
+        return "its generator acts feature by feature, so a matrix does not act on it"
+    return "one metric a cluster is defined for the squared Euclidean distance"
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A problem ready to run, and how to seed it."""
+
+    recipe: Recipe
+    problem: Problem
+    constraints: Constraints
+    absolute: AbsoluteLabels | None
+    offset: FloatArray
+    order: IntArray
+
+    @classmethod
+    def of(
+        cls,
+        recipe: Recipe,
+        X: Any,
+        weight: FloatArray,
+        constraints: Constraints,
+        absolute: AbsoluteLabels | None,
+    ) -> Setup:
+        """Prepare data, ties and objective."""
+        check_recipe(recipe)
+        offset = centring(X, weight, recipe.distortion)
+        rows = recipe.distortion.rows(X - offset.astype(X.dtype) if offset.any() else X)
+        keys = canonical_keys(rows)
+        ties = _ties(recipe, constraints, absolute, keys)
+        free = np.ones(len(rows), dtype=bool)
+        if recipe.use_pairs == "all":
+            free[ties.rows] = False
+        K = recipe.n_clusters
+        engine = ArrayEngine(rows, weight, free, recipe.distortion, K, recipe.n_jobs)
+        smoothing = recipe.distortion.smoothing(rows, weight)
+        pairs = _pair_terms(recipe, ties, rows, weight)
+        moment = engine.moment(recipe.metric)
+        objective = Objective(
+            recipe.distortion, moment, smoothing, pairs, _regulariser(recipe, engine, smoothing)
+        )
+        problem = Problem(
+            engine,
+            objective,
+            ties.rows,
+            rows.take(ties.rows).float64(),
+            _label_costs(ties, absolute, K, recipe.label_weight),
+            recipe.inference,
+            recipe.use_pairs == "all",
+        )
+        if recipe.use_pairs == "all":
+            warn_infeasible(constraints, K)
+        return cls(recipe, problem, constraints, absolute, offset, np.argsort(keys, kind="stable"))
+
+    def start(self, init: Any, rng: np.random.Generator) -> Model:
+        """Return the model to set out from."""
+        centres = np.asarray(self._centres(init, rng), dtype=np.float64)
+        smoothing = self.problem.objective.smoothing
+        strength = 0.0 if smoothing is None else smoothing.strength
+        return Model(centres, self.recipe.metric, strength)
+
+    def _centres(self, init: Any, rng: np.random.Generator) -> FloatArray:
+        K, data = self.recipe.n_clusters, self._seeding()
+        if isinstance(init, str | Neighbourhoods):
+            seeder = init if isinstance(init, Neighbourhoods) else named_init(init)
+            known = Constraints() if init in ("k-means++", "random") else self.constraints
+            if self.absolute is not None and known is self.constraints:
+                return self._absolute_centres(seeder, data, rng)
+            return seeder(data, known, K, rng)
+        M = np.asarray(init, dtype=np.float64)
+        d = data.rows.shape[1]
+        if M.shape != (K, d):
+            raise ValueError(f"init has shape {M.shape}; it must be (n_clusters, n_features) = "
+                             f"({K}, {d})")  # fmt: skip
+        if not np.isfinite(M).all():
+            raise ValueError("init holds NaN or infinity")
+        return self.recipe.distortion.prepared_centres(M - self.offset)
+
+    def _absolute_centres(
+        self, seeder: Neighbourhoods, data: SeedingData, rng: np.random.Generator
+    ) -> FloatArray:
+        """Put the centre of every labelled class where its cluster is; fill the others."""
+        assert self.absolute is not None
+        K, n = self.recipe.n_clusters, len(data.rows)
+        rows, cluster = self.absolute.rows, self.absolute.cluster
+        member = sparse.csr_array((data.weight[rows], (cluster, rows)), shape=(K, n))
+        bound = np.flatnonzero(np.asarray(member.sum(axis=1)).ravel() > 0)
+        found = data.centres_of(member[bound]) if len(bound) else np.empty((0, data.rows.shape[1]))
+        every = seeder.fill(data, found, K, rng)
+        centres = np.empty_like(every)
+        centres[bound] = found
+        centres[np.setdiff1d(np.arange(K), bound)] = every[len(bound) :]
+        return centres
+
+    def _seeding(self) -> SeedingData:
+        engine, objective = self.problem.engine, self.problem.objective
+        metric, smoothing = self.recipe.metric, objective.smoothing
+        scale = engine.distortion.row_scale(engine.rows, metric)
+
+        def centres_of(member: Any) -> FloatArray:
+            weight = np.asarray(member.sum(axis=1)).ravel()
+            scaled = member if scale is None else member @ sparse.diags_array(scale)
+            sums = engine.rows.sums(sparse.csr_array(scaled))
+            strength = 0.0 if smoothing is None else smoothing.strength
+            one = type(metric)(metric.theta[:1]) if metric.per_cluster else metric
+            model = Model(np.zeros_like(sums), one, strength)
+            from ..estimation import Statistics
+
+            return objective.centres(Statistics(weight, weight, sums), model)
+
+        return SeedingData(
+            engine.distortion, engine.rows, engine.weight, metric, self.order, centres_of
+        )
+
+
+def named_init(name: str) -> Neighbourhoods:
+    """Return the initialiser of a name."""
+    named = {
+        "neighbourhoods": Neighbourhoods(),
+        "farthest-first": Neighbourhoods(select="wff"),
+        "largest": Neighbourhoods(select="largest"),
+        "k-means++": Neighbourhoods(),
+        "random": Neighbourhoods(filler="random"),
+    }
+    if name not in named:
+        raise ValueError(
+            f"init must be one of {sorted(named)}, an array of centres, or a "
+            f"linkfield.initialize.Neighbourhoods; got {name!r}"
+        )
+    return named[name]
+
+
+def centring(X: Any, weight: FloatArray, distortion: Distortion) -> FloatArray:
+    """Return what to subtract from X: its mean, where distances allow it and rounding asks for it.
+
+    Products of uncentred numbers cancel; float32 then gives wrong labels.
+    """
+    d = X.shape[1]
+    if not isinstance(distortion, SquaredEuclidean) or sparse.issparse(X):
+        return np.zeros(d)
+    return np.asarray(weight @ X.astype(np.float64, copy=False) / weight.sum())
+
+
+def _ties(
+    recipe: Recipe, constraints: Constraints, absolute: AbsoluteLabels | None, keys: FloatArray
+) -> Ties:
+    if recipe.use_pairs == "none":
+        constraints = Constraints()
+    potts = not recipe.penalty.metric_dependent
+    ties = tie(
+        constraints,
+        closure=recipe.closure,
+        tables=recipe.penalty.tables and (potts or recipe.distortion.tables),
+        n_clusters=recipe.n_clusters,
+        constraint_weight=recipe.constraint_weight,
+    )
+    if absolute is not None and recipe.use_pairs == "all":
+        ties = ties.including(absolute.rows)
+    return ties.ordered(keys[ties.rows])
+
+
+def _pair_terms(recipe: Recipe, ties: Ties, rows: Rows, weight: FloatArray) -> PairTerms | None:
+    if len(ties.pairs) == 0 and ties.n_blocks == 0 and ties.n_nodes == ties.n_rows:
+        return None
+    distortion, penalty, metric = recipe.distortion, recipe.penalty, recipe.metric
+    counted = weight > 0
+    counted[ties.rows] = True
+    bound = None
+    if penalty.bounded:
+        among = rows if counted.all() else rows.take(np.flatnonzero(counted))
+        kind: Any = getattr(penalty, "bound", "auto")
+        bound = distortion.bound(kind, among.float64(), metric)
+    terms = PairTerms(ties, rows.take(ties.rows).float64(), distortion, penalty, bound)
+    if isinstance(penalty, MPC2003Penalty):
+        if penalty.alpha not in ("fixed", "adaptive"):
+            raise ValueError(f"alpha must be 'fixed' or 'adaptive', got {penalty.alpha!r}")
+        if penalty.alpha == "fixed":
+            terms.alpha = terms.largest(metric)[0]
+    return terms
+
+
+def _regulariser(recipe: Recipe, engine: ArrayEngine, smoothing: Any) -> Regulariser:
+    metric, prior = recipe.metric, recipe.prior
+    if not metric.learned:
+        return Regulariser()
+    total = float(engine.weight.sum())
+    if not recipe.distortion.bregman:
+        d = engine.rows.shape[1]
+        strength = prior.strength_for(metric, total, directional=True)
+        return Regulariser(0.0, strength, np.ones(d), prior.rayleigh_scale())
+    strength = prior.strength_for(metric, total)
+    scale = None
+    if isinstance(prior, Wishart) and strength > 0:
+        scale = prior.scale(_dispersion(recipe, engine, smoothing), metric)
+    return Regulariser(recipe.logdet_weight, strength, scale, prior.rayleigh_scale())
+
+
+def _dispersion(recipe: Recipe, engine: ArrayEngine, smoothing: Any) -> FloatArray:
+    """Return the dispersion of all rows around their common centre, for a unit of weight."""
+    d = engine.rows.shape[1]
+    shared = (Full if recipe.metric.full else Diagonal).start(d, 1)
+    total = engine.weight.sum()
+    sums = engine.rows.sums(engine.weight[None, :])
+    centre = sums / total
+    if smoothing is not None:
+        centre = (centre + smoothing.strength * smoothing.prior) / (1.0 + smoothing.strength)
+    measure: Any = recipe.distortion
+    S: FloatArray = measure.dispersion(
+        engine.moment(shared), sums, np.array([total]), centre, shared
+    )
+    return S / total
+
+
+def _label_costs(ties: Ties, absolute: AbsoluteLabels | None, K: int, weight: float) -> FloatArray:
+    costs = np.zeros((ties.n_rows, K))
+    if absolute is not None and len(absolute.rows) and np.isin(absolute.rows, ties.rows).all():
+        at = np.searchsorted(ties.rows, absolute.rows)
+        costs[at] += weight
+        costs[at, absolute.cluster] = 0.0
+    return costs
+
+
+def warn_infeasible(constraints: Constraints, n_clusters: int) -> None:
+    """Warn where the cannot-links need more clusters than there are."""
+    closure = constraints.closure()
+    status, clique = closure.clusters_suffice(n_clusters)
+    if status != "infeasible" or clique is None:
+        return
+    names = [constraints._named(closure.members(int(p))[:1])[0] for p in clique]
+    from ..constraints._normal import readable
+
+    warnings.warn(
+        f"the cannot-links put {len(clique)} sets of rows mutually apart (those of the rows "
+        f"{readable(names, 10)}), more than n_clusters={n_clusters}: some must be violated",
+        ConstraintWarning,
+        stacklevel=5,
+    )

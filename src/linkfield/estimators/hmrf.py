@@ -1,0 +1,479 @@
+"""HMRFKMeans: clustering with constraints and a learned distance, as a hidden Markov field."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import ClassifierTags
+from sklearn.utils.validation import check_is_fitted
+
+from .._random import as_generator
+from ..constraints import Constraints
+from ..distortions import as_distortion, as_penalty, start_metric
+from ..estimation import as_prior
+from ..exceptions import InfeasibleConstraintsError
+from ..inference import as_inference
+from ..inference.feasible import InfeasibleFieldError
+from ._em import HISTORY_DTYPE, Outcome, Stop, run
+from ._explain import Explanation, explain_ties, violation_table
+from ._inputs import check_clusters, knowledge, read_data, read_weights
+from ._setup import Recipe, Setup
+
+__all__ = ["HMRFKMeans"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    """K-means with must-links, cannot-links and a learned distance (Basu et al. 2004).
+
+    Minimises, over labels L, centres μ and the metric θ,
+
+        J = Σ_i v_i D_θ(x_i, μ_{l_i}) + Σ_ML w f^M_θ [l_i ≠ l_j] + Σ_CL w f^C_θ [l_i = l_j] + R(θ)
+
+    by steps each of which lowers J or leaves it as it is.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    distortion : str or Distortion, default="euclidean"
+        "euclidean" (squared), "cosine", "correlation", "i-divergence", "kl", "itakura-saito",
+        "logistic", or an object from :mod:`linkfield.distortions`.
+    metric : str, default="diagonal"
+        What is learned: "identity" (nothing), "diagonal", "full", "diagonal-per-cluster" or
+        "full-per-cluster".
+    penalty : str or Penalty, default="hmrf"
+        "hmrf" (far must-links and near cannot-links cost more; Basu et al. 2004), "mpc2003" (Basu
+        et al. 2003, with its thresholds) or "potts" (constant; PC-KMeans).
+    inference : str or Inference, default="icm"
+        How the tied rows are labelled.
+    constraint_weight : float, default=1.0
+        Factor on all weights; ``inf`` makes every constraint hard.
+    closure : {"auto", True, False}, default="auto"
+        "auto" adds what the constraints entail; a component that contradicts itself entails
+        nothing, with a warning that names it. With True contradictions raise. False takes only
+        the pairs as given, for noisy constraints.
+    init : str, array of shape (n_clusters, n_features) or Neighbourhoods, default="neighbourhoods"
+        "neighbourhoods" (from the constraints, k-means++ for the rest), "farthest-first" and
+        "largest" (the rules of Basu et al. 2004 and 2003), "k-means++" or "random".
+    n_init : int or "auto", default="auto"
+        Number of starts, of which the one with the least J is kept; "auto" is 1.
+    max_iter : int, default=100
+    tol : float, default=1e-4
+        The fit has converged when the centres' squared shift is below ``tol`` times the mean
+        variance of the features and no metric parameter changed by more than ``tol`` of the
+        largest, or when no label changed and J fell by less than ``tol/100`` of itself.
+    metric_prior : {"wishart", "rayleigh"}, MetricPrior or None, default="wishart"
+        Prior on the metric, part of J.
+    labels_from_y : bool, default=False
+        Read ``y`` as partial labels (-1: unknown). Otherwise ``y`` is ignored, so that ground
+        truth handed to a search for scoring never reaches the fit.
+    label_reading : {"relational", "absolute"}, default="relational"
+        "relational": rows of one class together, classes apart. "absolute": class c belongs to
+        cluster c, at the cost ``constraint_weight`` a row.
+    logdet_weight : float, default=1.0
+        κ, the weight of −log det A in R(θ) for every unit of data.
+    warm_start : bool, default=False
+        Set out from the last fit's centres and metric, and from its labels if X has as many rows.
+    engine : {"auto", "array"}, default="auto"
+    n_jobs : int or None, default=None
+        Threads; the result does not depend on it.
+    verbose : int, default=0
+    random_state : int, RandomState, Generator or None, default=None
+
+    Attributes
+    ----------
+    labels_ : int array (n_samples,)
+    cluster_centers_ : array (n_clusters, n_features)
+    metric_ : array
+        The metric: (d,), (d, d), (K, d) or (K, d, d).
+    objective_ : float
+        J at the end.
+    objective_trace_ : array
+        J at the end of every iteration; it never rises.
+    history_ : structured array
+        J after every sub-step: fields iteration, step, objective.
+    lower_bound_ : float
+        A bound on the least energy of the last E-step's field, where the inference gives one,
+        else nan.
+    violations_ : structured array
+        The constraints that the labels break: fields a, b, kind, weight, cost.
+    n_iter_ : int
+    converged_ : bool
+    classes_ : tuple
+        The class bound to each cluster, with ``label_reading="absolute"`` only.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linkfield import Constraints, HMRFKMeans
+    >>> X = np.array([[0.0, 0.0], [0.0, 5.0], [1.0, 0.0], [1.0, 5.0]])
+    >>> left_right = Constraints(must_link=[(0, 1), (2, 3)], cannot_link=[(0, 2)])
+    >>> model = HMRFKMeans(n_clusters=2, random_state=0).fit(X, constraints=left_right)
+    >>> bool(model.labels_[0] == model.labels_[1] != model.labels_[2])
+    True
+    """
+
+    _use_pairs = "all"
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        distortion: Any = "euclidean",
+        metric: str = "diagonal",
+        penalty: Any = "hmrf",
+        inference: Any = "icm",
+        constraint_weight: float = 1.0,
+        closure: bool | str = "auto",
+        init: Any = "neighbourhoods",
+        n_init: int | str = "auto",
+        max_iter: int = 100,
+        tol: float = 1e-4,
+        metric_prior: Any = "wishart",
+        labels_from_y: bool = False,
+        label_reading: str = "relational",
+        logdet_weight: float = 1.0,
+        warm_start: bool = False,
+        engine: str = "auto",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.distortion = distortion
+        self.metric = metric
+        self.penalty = penalty
+        self.inference = inference
+        self.constraint_weight = constraint_weight
+        self.closure = closure
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.metric_prior = metric_prior
+        self.labels_from_y = labels_from_y
+        self.label_reading = label_reading
+        self.logdet_weight = logdet_weight
+        self.warm_start = warm_start
+        self.engine = engine
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    # --------------------------------------------------------------- fitting
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        constraints: Constraints | None = None,
+        partial_labels: Any = None,
+        sample_id: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Cluster the rows of X.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        y : array, optional
+            Ignored, unless ``labels_from_y=True``.
+        constraints : Constraints, optional
+        partial_labels : array of shape (n_samples,), optional
+            Labels of some rows, -1 for the others.
+        sample_id : sequence, optional
+            The id of every row, to which the constraints are aligned.
+        sample_weight : array of shape (n_samples,), optional
+            A row of weight 2 counts like two equal rows in all data terms; constraints have
+            weights of their own.
+        """
+        self._check_parameters()
+        distortion = as_distortion(self.distortion)
+        X = read_data(self, X, distortion, reset=not self._warm())
+        n, d = X.shape
+        check_clusters(self.n_clusters, n)
+        if self.labels_from_y and y is not None:
+            if partial_labels is not None:
+                raise ValueError("pass labels as y (labels_from_y=True) or as partial_labels")
+            partial_labels = y
+        weight = read_weights(sample_weight, X)
+        known, absolute = knowledge(
+            n,
+            self.n_clusters,
+            constraints=constraints,
+            partial_labels=partial_labels,
+            sample_id=sample_id,
+            reading=self.label_reading,
+        )
+        setup = Setup.of(self._recipe(d), X, weight, self._effective(known), absolute)
+        outcome = self._best_run(setup, self._stop(X, weight))
+        self._store(X, setup, outcome)
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, **params: Any) -> IntArray:
+        """Cluster the rows of X and return their labels."""
+        return np.asarray(self.fit(X, y, **params).labels_)
+
+    def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
+        """Cluster the rows of X and return their distances to the centres."""
+        return self.fit(X, y, **params).transform(X)
+
+    def _effective(self, constraints: Constraints) -> Constraints:
+        """Return the constraints as this estimator reads them."""
+        return constraints
+
+    def _check_parameters(self) -> None:
+        for name, least in (("max_iter", 1), ("verbose", 0)):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or value < least:
+                raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
+        if not (isinstance(self.tol, int | float | np.number) and self.tol >= 0):
+            raise ValueError(f"tol must be a number >= 0, got {self.tol!r}")
+        starts = self.n_init
+        if starts != "auto" and not (isinstance(starts, int | np.integer) and starts >= 1):
+            raise ValueError(f"n_init must be 'auto' or a whole number >= 1, got {starts!r}")
+        if self.engine not in ("auto", "array"):
+            raise ValueError(f"engine must be 'auto' or 'array', got {self.engine!r}")
+
+    def _recipe(self, n_features: int) -> Recipe:
+        metric = start_metric(self.metric, n_features, self.n_clusters)
+        if self._warm() and self._model.metric.kind == metric.kind:
+            metric = self._model.metric
+        return Recipe(
+            n_clusters=int(self.n_clusters),
+            distortion=as_distortion(self.distortion),
+            metric=metric,
+            penalty=as_penalty(self.penalty),
+            prior=as_prior(self.metric_prior),
+            logdet_weight=float(self.logdet_weight),
+            inference=as_inference(self.inference),
+            constraint_weight=float(self.constraint_weight),
+            label_weight=float(self.constraint_weight),
+            closure=self.closure,
+            use_pairs=self._use_pairs,
+            n_jobs=effective_n_jobs(self.n_jobs) if self.n_jobs is not None else 1,
+        )
+
+    def _warm(self) -> bool:
+        return bool(self.warm_start) and hasattr(self, "_model")
+
+    def _stop(self, X: Any, weight: FloatArray) -> Stop:
+        """Scale the tolerance by the mean variance of the features, as scikit-learn does."""
+        share = weight / weight.sum()
+        mean = np.asarray(share @ X).ravel()
+        square = np.asarray(share @ (X.multiply(X) if hasattr(X, "multiply") else X * X)).ravel()
+        variance = float(np.maximum(square - mean**2, 0.0).mean())
+        return Stop(int(self.max_iter), float(self.tol), float(self.tol) * variance)
+
+    def _best_run(self, setup: Setup, stop: Stop) -> Outcome:
+        rng = as_generator(self.random_state)
+        n = len(setup.problem.engine.rows)
+        n_init = 1 if self.n_init == "auto" else int(self.n_init)
+        if self._warm() or (not isinstance(self.init, str) and not hasattr(self.init, "fill")):
+            n_init = 1  # the start is given: further runs would repeat the first
+        best: Outcome | None = None
+        for number in range(n_init):
+            labels = np.full(n, -1, dtype=np.int64)
+            init = self.init
+            if self._warm():
+                init = self._model.centres + self._offset
+                if len(self.labels_) == n:
+                    labels = np.array(self.labels_, dtype=np.int64)
+            model = setup.start(init, rng)
+            try:
+                outcome = run(setup.problem, model, labels, stop, rng, self._reporter(number))
+            except InfeasibleFieldError as error:
+                raise InfeasibleConstraintsError(_impossible(setup, error)) from None
+            if best is None or outcome.objective < best.objective:
+                best = outcome
+        assert best is not None
+        return best
+
+    def _reporter(self, start: int) -> Any:
+        if not self.verbose:
+            return None
+
+        def report(iteration: int, value: float) -> None:
+            print(f"start {start + 1}, iteration {iteration}: objective {value:.6g}")
+
+        return report
+
+    def _store(self, X: Any, setup: Setup, outcome: Outcome) -> None:
+        """Set the fitted attributes, all at once."""
+        problem, model = setup.problem, outcome.model
+        self._model, self._offset = model, setup.offset
+        self._setup, self._fit_X = setup, X
+        self._label_offsets = problem.objective.label_offsets(model)
+        total = float(outcome.stats.weight.sum())
+        spread = problem.objective.data(outcome.stats, model)
+        self._temperature = 2.0 * max(spread, 0.0) / (total * X.shape[1])
+        self.cluster_centers_ = (model.centres + setup.offset).astype(X.dtype)
+        self.metric_ = model.metric.theta.copy()
+        self.labels_ = outcome.labels.astype(np.int32)
+        self.objective_ = outcome.objective
+        self.history_ = np.array(outcome.history, dtype=HISTORY_DTYPE)
+        self.objective_trace_ = outcome.trace()
+        self.lower_bound_ = outcome.lower_bound
+        self.n_iter_ = outcome.n_iter
+        self.converged_ = outcome.converged
+        self._n_features_out = self.n_clusters
+        if setup.absolute is not None:
+            self.classes_ = setup.absolute.classes
+        self.violations_ = violation_table(
+            setup.constraints,
+            outcome.labels,
+            problem.objective.pairs,
+            model.metric,
+            setup.recipe.constraint_weight,
+        )
+        found = len(np.unique(outcome.labels))
+        if found < self.n_clusters:
+            warnings.warn(
+                f"Number of distinct clusters ({found}) found smaller than n_clusters "
+                f"({self.n_clusters}). Possibly due to duplicate points in X.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the training data out of pickles: a model is small."""
+        state: dict[str, Any] = dict(super().__getstate__())
+        state.pop("_setup", None)
+        state.pop("_fit_X", None)
+        return state
+
+    # ----------------------------------------------------------------- using
+
+    def _distances(self, X: Any) -> NDArray[Any]:
+        """Return D(x, μ_h) for checked rows."""
+        distortion = as_distortion(self.distortion)
+        if self._offset.any():
+            X = X - self._offset.astype(X.dtype)
+        rows = distortion.rows(X)
+        return distortion.table(rows, self._model.centres, self._model.metric)
+
+    def _read(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return read_data(self, X, as_distortion(self.distortion), reset=False)
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Return the distortion of every row to every centre (squared, for "euclidean")."""
+        return self._distances(self._read(X))
+
+    def predict(self, X: Any) -> IntArray:
+        """Return the cluster of every row; constraints play no part in it."""
+        costs = self.transform(X) + self._label_offsets
+        return np.asarray(costs.argmin(axis=1), dtype=np.int32)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return P(l = h | x) ∝ exp(−(D(x, μ_h) + offset_h)/T).
+
+        T = 2 Σ v D / (N d) is the dispersion of the fit: with a learned squared Euclidean metric
+        it is close to 2, and the model is the Gaussian mixture with equal weights whose
+        covariance is the inverse metric.
+        """
+        costs = np.asarray(self.transform(X) + self._label_offsets, np.float64)
+        costs -= costs.min(axis=1, keepdims=True)
+        likely = np.exp(-costs / max(self._temperature, np.finfo(float).tiny))
+        return np.asarray(likely / likely.sum(axis=1, keepdims=True))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return −Σ v min_h D(x, μ_h): larger is better, as with scikit-learn's KMeans."""
+        X = self._read(X)
+        weight = read_weights(sample_weight, X)
+        return -float(weight @ self._distances(X).min(axis=1))
+
+    def explain(self, i: int, X: Any = None) -> Explanation:
+        """Say what row i of the training data costs under every cluster, and why.
+
+        Parameters
+        ----------
+        i : int
+            Row position.
+        X : array, optional
+            The training data; needed only for a model that was pickled, which does not carry it.
+        """
+        check_is_fitted(self)
+        if X is None:
+            X = getattr(self, "_fit_X", None)
+        if X is None:
+            raise ValueError("this model was loaded without its data: pass explain(i, X)")
+        n = X.shape[0]
+        if not isinstance(i, int | np.integer) or not 0 <= i < n:
+            raise ValueError(f"i must be a row position between 0 and {n - 1}, got {i!r}")
+        row = self._read(X[[i]])
+        K = self.n_clusters
+        distance = np.asarray(self._distances(row)[0], np.float64) + self._label_offsets
+        setup = getattr(self, "_setup", None)
+        found: list[tuple[str, FloatArray]] = []
+        weight = 1.0
+        if setup is not None:
+            weight = float(setup.problem.engine.weight[i])
+            found = _explained(setup, self._model.metric, np.asarray(self.labels_, np.int64), i, K)
+        total = weight * distance + sum((values for _, values in found), np.zeros(K))
+        return Explanation(int(i), int(self.labels_[i]), weight * distance, found, total)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        # predict_proba has one column a cluster; the sparse checks look that up here.
+        tags.classifier_tags = ClassifierTags(multi_class=True)
+        domain = {"i-divergence", "kl", "itakura-saito", "logistic"}
+        tags.input_tags.positive_only = getattr(self.distortion, "name", self.distortion) in domain
+        return tags
+
+
+def _explained(
+    setup: Setup, metric: Any, labels: IntArray, i: int, K: int
+) -> list[tuple[str, FloatArray]]:
+    """Return the parts that constraints and absolute labels add to a row's cost."""
+    problem = setup.problem
+    at = int(np.searchsorted(problem.tied, i))
+    if at == len(problem.tied) or problem.tied[at] != i:
+        return []
+
+    def name(tied: int) -> Any:
+        return setup.constraints._named(problem.tied[[tied]])[0]
+
+    found = explain_ties(problem.objective.pairs, metric, labels[problem.tied], at, name, K)
+    own = problem.label_costs[at]
+    return [*found, ("its label", own)] if own.any() else found
+
+
+def _impossible(setup: Setup, error: InfeasibleFieldError) -> str:
+    """Say which constraints cannot be kept together."""
+    K = setup.recipe.n_clusters
+    if error.core is None:
+        return (
+            f"no assignment to {K} clusters that keeps all hard constraints was found within the "
+            "search limit; give more clusters, or finite weights"
+        )
+    from ..constraints._normal import readable
+
+    problem = setup.problem
+    first = {
+        int(node): int(row)
+        for node, row in zip(problem.node[::-1], problem.tied[::-1], strict=True)
+    }
+    names = setup.constraints._named(np.array([first[int(n)] for n in error.core]))
+    return (
+        f"the hard cannot-links among the rows {readable(names, 12)} (with the rows that "
+        f"must-links join to them) need more than {K} clusters; give more clusters, or give some "
+        "of these constraints a finite weight"
+    )
