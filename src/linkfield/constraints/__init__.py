@@ -1,5 +1,6 @@
 """What the user knows about the rows."""
 
+from ._normal import readable
 from .closure import Closure
 from .conflicts import Conflict, Repaired
 from .labels import PartialLabels
@@ -16,6 +17,7 @@ __all__ = [
     "PartialLabels",
     "Repaired",
     "Ties",
+    "readable",
     "sample_pairs",
     "tie",
     "violated_pairs",

@@ -21,6 +21,10 @@ from .pairs import PAIR_BUDGET, Constraints, check_budget
 
 __all__ = ["Ties", "tie"]
 
+#: Entailed pairs are all written out while there are at most this many times the tied rows, plus
+#: this many; only above that do tables pay.
+WRITE_OUT = (8, 10_000)
+
 
 @dataclass(frozen=True)
 class Ties:
@@ -134,7 +138,8 @@ def tie(
     # Hard pairs need no closure: contraction and hard cannot-links say all that it would add.
     hard = np.isinf(constraint_weight)
     blocks = _Blocks.none(closed) if hard else _Blocks.of(closed, closure)
-    all_out = blocks.n_entailed <= 8 * len(closed.rows) + 10_000
+    times, plus = WRITE_OUT
+    all_out = blocks.n_entailed <= times * len(closed.rows) + plus
     table = _table_blocks(blocks, n_clusters) if tables and not all_out else np.zeros(0, np.int64)
     explicit = _written_out(blocks, table, budget)
     pairs, must, weight = _merged((ends, must, weight), explicit, blocks, table, constraint_weight)

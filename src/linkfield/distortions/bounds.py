@@ -39,10 +39,12 @@ class Bound(ABC):
 
 @dataclass(frozen=True)
 class Constant(Bound):
-    """A bound that does not depend on θ."""
+    """A number, the user's or a property of the measure.
+
+    Not linear: under a learned metric φ may outgrow the user's number, and the cost ends at 0.
+    """
 
     constant: float
-    linear = True
 
     def value(self, metric: Metric) -> Any:
         if metric.per_cluster:

@@ -86,14 +86,14 @@ class HMRFPenalty(Penalty):
         return phi
 
     def cannot(self, phi: FloatArray, top: Any) -> FloatArray:
-        return np.maximum(top - phi, 0.0)  # φmax bounds φ; the clip only meets rounding
+        return np.maximum(top - phi, 0.0)  # a true bound is clipped by rounding only
 
     def slopes(
         self, phi: FloatArray, top: Any, must: NDArray[np.bool_]
     ) -> tuple[FloatArray, FloatArray]:
         kind = must if phi.ndim == 1 else must[:, None]
-        one = np.ones_like(phi)
-        return np.where(kind, one, -one), np.where(kind, 0.0, one)
+        live = (top > phi).astype(np.float64)
+        return np.where(kind, 1.0, -live), np.where(kind, 0.0, live)
 
 
 @dataclass

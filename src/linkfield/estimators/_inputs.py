@@ -14,7 +14,6 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from ..constraints import Constraints
 from ..constraints.labels import labelled_rows
 from ..distortions import Distortion
-from ..exceptions import ConstraintWarning
 
 __all__ = ["AbsoluteLabels", "check_clusters", "knowledge", "read_data", "read_weights"]
 
@@ -66,8 +65,6 @@ def check_clusters(n_clusters: Any, n_rows: int) -> None:
 def read_weights(sample_weight: Any, X: Any) -> FloatArray:
     """Return one weight a row, none negative, not all zero."""
     weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    if not weight.sum() > 0:
-        raise ValueError("sample_weight is zero for every row; at least one must count")
     return np.asarray(weight, dtype=np.float64)
 
 
@@ -117,15 +114,7 @@ def knowledge(
         return known, absolute_labels(partial_labels, n_clusters)
     if reading != "relational":
         raise ValueError(f"label_reading must be 'relational' or 'absolute', got {reading!r}")
-    labels = Constraints.from_labels(partial_labels, sample_id=known.sample_id)
-    if len(labels.labels.classes) > n_clusters:
-        warnings.warn(
-            f"partial_labels holds {len(labels.labels.classes)} classes, more than "
-            f"n_clusters={n_clusters}: some classes must share a cluster",
-            ConstraintWarning,
-            stacklevel=4,
-        )
-    return known | labels, None
+    return known | Constraints.from_labels(partial_labels, sample_id=known.sample_id), None
 
 
 def _aligned(constraints: Any, n_rows: int, sample_id: Any) -> Constraints:

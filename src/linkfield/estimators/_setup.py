@@ -11,11 +11,19 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._rows import Rows
-from ..constraints import Constraints, Ties, tie
+from ..constraints import Constraints, Ties, readable, tie
 from ..distortions import Distortion, Metric, MPC2003Penalty, Penalty, SquaredEuclidean
 from ..distortions.metrics import Diagonal, Full
 from ..engine import ArrayEngine
-from ..estimation import MetricPrior, Model, Objective, PairTerms, Regulariser, Wishart
+from ..estimation import (
+    MetricPrior,
+    Model,
+    Objective,
+    PairTerms,
+    Regulariser,
+    Statistics,
+    Wishart,
+)
 from ..exceptions import ConstraintWarning
 from ..inference import Inference
 from ..initialize import Neighbourhoods, SeedingData, canonical_keys
@@ -194,8 +202,6 @@ class Setup:
             strength = 0.0 if smoothing is None else smoothing.strength
             one = type(metric)(metric.theta[:1]) if metric.per_cluster else metric
             model = Model(np.zeros_like(sums), one, strength)
-            from ..estimation import Statistics
-
             return objective.centres(Statistics(weight, weight, sums), model)
 
         return SeedingData(
@@ -236,17 +242,26 @@ def _ties(
 ) -> Ties:
     if recipe.use_pairs == "none":
         constraints = Constraints()
-    potts = not recipe.penalty.metric_dependent
     ties = tie(
         constraints,
         closure=recipe.closure,
-        tables=recipe.penalty.tables and (potts or recipe.distortion.tables),
+        tables=_tables(recipe),
         n_clusters=recipe.n_clusters,
         constraint_weight=recipe.constraint_weight,
     )
     if absolute is not None and recipe.use_pairs == "all":
         ties = ties.including(absolute.rows)
     return ties.ordered(keys[ties.rows])
+
+
+def _tables(recipe: Recipe) -> bool:
+    """Say whether entailed links can be kept by block (math.md 1.4)."""
+    penalty, distortion = recipe.penalty, recipe.distortion
+    if not penalty.metric_dependent:
+        return penalty.tables
+    # A number instead of a bound is clipped pair by pair, which no table can do.
+    clipped = not isinstance(getattr(penalty, "bound", "auto"), str)
+    return penalty.tables and distortion.tables and not clipped
 
 
 def _pair_terms(recipe: Recipe, ties: Ties, rows: Rows, weight: FloatArray) -> PairTerms | None:
@@ -312,16 +327,21 @@ def _label_costs(ties: Ties, absolute: AbsoluteLabels | None, K: int, weight: fl
 
 def warn_infeasible(constraints: Constraints, n_clusters: int) -> None:
     """Warn where the cannot-links need more clusters than there are."""
-    closure = constraints.closure()
-    status, clique = closure.clusters_suffice(n_clusters)
-    if status != "infeasible" or clique is None:
-        return
-    names = [constraints._named(closure.members(int(p))[:1])[0] for p in clique]
-    from ..constraints._normal import readable
-
+    n_classes = len(constraints.labels.classes)
+    if n_classes > n_clusters:
+        reason = f"the labels name {n_classes} classes"
+    else:
+        closure = constraints.closure()
+        status, clique = closure.clusters_suffice(n_clusters)
+        if status != "infeasible" or clique is None:
+            return
+        names = [constraints._named(closure.members(int(p))[:1])[0] for p in clique]
+        reason = (
+            f"the cannot-links put {len(clique)} sets of rows mutually apart (those of the rows "
+            f"{readable(names, 10)})"
+        )
     warnings.warn(
-        f"the cannot-links put {len(clique)} sets of rows mutually apart (those of the rows "
-        f"{readable(names, 10)}), more than n_clusters={n_clusters}: some must be violated",
+        f"{reason}, more than n_clusters={n_clusters}: some must be violated",
         ConstraintWarning,
         stacklevel=5,
     )

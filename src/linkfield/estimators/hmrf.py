@@ -19,7 +19,7 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
 from .._random import as_generator
-from ..constraints import Constraints
+from ..constraints import Constraints, readable
 from ..distortions import as_distortion, as_penalty, start_metric
 from ..estimation import as_prior
 from ..exceptions import InfeasibleConstraintsError
@@ -464,14 +464,10 @@ def _impossible(setup: Setup, error: InfeasibleFieldError) -> str:
             f"no assignment to {K} clusters that keeps all hard constraints was found within the "
             "search limit; give more clusters, or finite weights"
         )
-    from ..constraints._normal import readable
-
     problem = setup.problem
-    first = {
-        int(node): int(row)
-        for node, row in zip(problem.node[::-1], problem.tied[::-1], strict=True)
-    }
-    names = setup.constraints._named(np.array([first[int(n)] for n in error.core]))
+    first = np.full(problem.node.max() + 1, np.iinfo(np.int64).max)
+    np.minimum.at(first, problem.node, problem.tied)
+    names = setup.constraints._named(np.sort(first[error.core]))
     return (
         f"the hard cannot-links among the rows {readable(names, 12)} (with the rows that "
         f"must-links join to them) need more than {K} clusters; give more clusters, or give some "

@@ -34,6 +34,13 @@ class SeedingData:
     centres_of: Callable[[Any], FloatArray]
     """Makes one centre of each row of a (k, n) matrix of memberships."""
 
+    @property
+    def rank(self) -> IntArray:
+        """The place of every row in the canonical order: "first" never depends on storage."""
+        rank = np.empty(len(self.order), dtype=np.int64)
+        rank[self.order] = np.arange(len(self.order))
+        return rank
+
     def points(self, index: IntArray) -> FloatArray:
         """Make centres of single rows."""
         k = len(index)
@@ -75,14 +82,16 @@ class Neighbourhoods(Parameters):
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} must be one of {allowed}; got {getattr(self, name)!r}")
         closure = constraints.closure()
+        rank = data.rank
         sets = [s for s in closure.neighbourhoods() if data.weight[s].sum() > 0]
+        sets.sort(key=lambda s: (-len(s), rank[s].min()))
         centres = data.centres_of(_membership(sets, data.weight))
         if len(sets) >= n_clusters:
             classes = _classes_first(closure, sets)
             if self.select == "greedy" and int(classes.sum()) < n_clusters:
                 return self._greedy(data, sets, centres, classes, n_clusters, rng)
             return centres[self._chosen(data, sets, centres, n_clusters)]
-        extra = _apart_from_all(closure, sets, data.weight)
+        extra = _apart_from_all(closure, sets, data.weight, rank)
         if extra is not None and len(sets) < n_clusters:
             centres = np.concatenate([centres, data.points(np.array([extra]))])
         return self.fill(data, centres, n_clusters, rng)
@@ -123,7 +132,7 @@ class Neighbourhoods(Parameters):
             return value[:, 0] if value.ndim == 2 else value
 
         from_middle = phi(np.arange(n), np.full(n, n))
-        first = np.array([s.min() for s in sets])
+        first = np.array([data.rank[s].min() for s in sets])
         return weighted_farthest_first(
             lambda p: phi(np.arange(n), np.full(n, p)), share, from_middle, first, size, k
         )
@@ -167,7 +176,7 @@ def weighted_farthest_first(
     """Choose k neighbourhoods, each next one far from those chosen, large ones preferred.
 
     argmax over unvisited p of min_{q visited} ω_p ω_q φ(c_p, c_q) (Basu et al. 2004, 3.3); ties go
-    to the larger distance from the global centre, then to the smallest row.
+    to the larger distance from the global centre, then to the first row.
     """
     chosen = [int(np.lexsort((first_row, -from_middle, -size))[0])]
     least = share * share[chosen[0]] * distances_from(chosen[0])
@@ -194,7 +203,9 @@ def _membership(sets: list[IntArray], weight: FloatArray) -> sparse.csr_array:
     return sparse.csr_array((weight[rows], (of, rows)), shape=(len(sets), len(weight)))
 
 
-def _apart_from_all(closure: Closure, sets: list[IntArray], weight: FloatArray) -> int | None:
+def _apart_from_all(
+    closure: Closure, sets: list[IntArray], weight: FloatArray, rank: IntArray
+) -> int | None:
     """Return the first row outside all neighbourhoods that is apart from every one of them."""
     if not sets:
         return None
@@ -203,7 +214,7 @@ def _apart_from_all(closure: Closure, sets: list[IntArray], weight: FloatArray) 
     apart = np.asarray(reach).ravel() >= len(sets)
     apart[home] = False
     found = closure.rows[apart[closure.component] & (weight[closure.rows] > 0)]
-    return int(found[0]) if len(found) else None
+    return int(found[rank[found].argmin()]) if len(found) else None
 
 
 def _perturbed(data: SeedingData, k: int, rng: np.random.Generator) -> FloatArray:
