@@ -49,8 +49,9 @@ def test_non_numeric_column_of_a_frame():
 
 @pytest.mark.parametrize(
     ("K", "error", "match"),
-    [(0, ValueError, "at least 1"), (-2, ValueError, "at least 1"), (13, ValueError, ">= n_clusters"),
-     (2.5, TypeError, "whole number"), ("3", TypeError, "whole number"), (True, TypeError, "whole")],
+    [(0, ValueError, "at least 1"), (-2, ValueError, "at least 1"),
+     (13, ValueError, ">= n_clusters"), (2.5, TypeError, "whole number"),
+     ("3", TypeError, "whole number"), (True, TypeError, "whole")],
 )  # fmt: skip
 def test_number_of_clusters(K, error, match):
     refuses(match, HMRFKMeans(K), error=error)

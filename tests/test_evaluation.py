@@ -13,10 +13,12 @@ import polars as pl
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score, rand_score
 
-from linkfield import evaluation
+from linkfield import Constraints
 from linkfield.evaluation import (
+    ConstraintSatisfaction,
+    _contingency,
     adjusted_rand,
     clustering_accuracy,
     constraint_satisfaction,
@@ -132,7 +134,7 @@ def test_sparse_table_gives_the_same_score(score: Score, monkeypatch: pytest.Mon
         pred = np.where(rng.random(60) < 0.6, true, rng.integers(n_clusters, size=60))
         dense = score(true, pred)
         with monkeypatch.context() as patch:
-            patch.setattr(evaluation, "_DENSE_CELLS", 0)
+            patch.setattr(_contingency, "_DENSE_CELLS", 0)
             assert not isinstance(contingency(true, pred).table, np.ndarray)
             assert score(true, pred) == pytest.approx(dense, rel=1e-14)
 
@@ -296,17 +298,10 @@ def test_missing_labels_outside_the_rows_are_no_matter() -> None:
 # -- constraints -----------------------------------------------------------------------------------
 
 
-@law
-@given(
-    labels=st.lists(st.integers(0, 3), min_size=2, max_size=12),
-    data=st.data(),
-)
-def test_constraint_satisfaction_equals_counting(labels: list[int], data: st.DataObject) -> None:
-    row = st.integers(0, len(labels) - 1)
-    weight = st.floats(1e-3, 1e3)
-    kind = st.sampled_from(["must", "cannot"])
-    pairs = data.draw(st.lists(st.tuples(row, row, kind, weight), max_size=20))
-    result = constraint_satisfaction(Told(pairs), labels)
+def assert_counted(
+    result: ConstraintSatisfaction, pairs: Sequence[tuple[Any, ...]], labels: Sequence[int]
+) -> None:
+    """Compare with the kept pairs, looked at one by one."""
     kept = [(labels[a] == labels[b]) == (kind == "must") for a, b, kind, _ in pairs]
     for name, share, count in [
         ("must", result.must_link, result.n_must_link),
@@ -318,6 +313,79 @@ def test_constraint_satisfaction_equals_counting(labels: list[int], data: st.Dat
     weights = [pair[3] for pair in pairs]
     overall = np.average(kept, weights=weights) if pairs else math.nan
     assert result.overall == pytest.approx(overall, nan_ok=True)
+
+
+@law
+@given(
+    labels=st.lists(st.integers(0, 3), min_size=2, max_size=12),
+    data=st.data(),
+)
+def test_constraint_satisfaction_equals_counting(labels: list[int], data: st.DataObject) -> None:
+    row = st.integers(0, len(labels) - 1)
+    weight = st.floats(1e-3, 1e3)
+    kind = st.sampled_from(["must", "cannot"])
+    pairs = data.draw(st.lists(st.tuples(row, row, kind, weight), max_size=20))
+    assert_counted(constraint_satisfaction(Told(pairs), labels), pairs, labels)
+
+
+@law
+@given(
+    rows=st.lists(st.tuples(*[st.integers(-1, 2)] * 3), min_size=1, max_size=12),
+    weight=st.floats(1e-3, 1e3),
+    data=st.data(),
+)
+def test_partial_labels_equal_counting(
+    rows: list[tuple[int, int, int]], weight: float, data: st.DataObject
+) -> None:
+    *labels, first, second = zip(*rows, strict=True)  # a row may carry two classes
+    told = Constraints.from_labels(first)
+    if data.draw(st.booleans()):
+        told |= Constraints.from_labels(second)
+    # Pairs of their own join rows to one without a class.
+    ends = [(row, len(rows)) for row in data.draw(st.sets(st.integers(0, len(rows) - 1)))]
+    told = told.scaled(weight) | Constraints(ends[::2], ends[1::2], must_link_weight=7.0)
+    pairs = [(a, b, "must", 7.0) for a, b in ends[::2]]
+    pairs += [(a, b, "cannot", 1.0) for a, b in ends[1::2]]
+    for (a, u), (b, v) in combinations(zip(told.labels.rows, told.labels.codes, strict=True), 2):
+        if a != b:
+            pairs.append((a, b, "must" if u == v else "cannot", weight))
+    clusters = [*labels[0], 0]
+    assert_counted(constraint_satisfaction(told, clusters), pairs, clusters)
+
+
+@pytest.mark.parametrize("own_weight", [2.0, math.inf])
+def test_hard_labels_weigh_as_much_as_the_heaviest_soft_pair(own_weight: float) -> None:
+    labels = Constraints.from_labels([0, 0, 1, -1]).scaled(math.inf)
+    told = labels | Constraints(must_link=[(0, 3)], must_link_weight=own_weight)
+    # Of the labels' three pairs the must-link and one cannot-link are broken.
+    assert constraint_satisfaction(told, [0, 1, 1, 0]).overall == pytest.approx(2 / 4)
+    soft = Constraints.from_labels([0, 0, 1, -1]).scaled(4.0)
+    told = soft | Constraints(must_link=[(0, 3)], must_link_weight=own_weight)
+    expected = 6 / 14 if own_weight == 2.0 else 8 / 16
+    assert constraint_satisfaction(told, [0, 1, 1, 0]).overall == pytest.approx(expected)
+
+
+def test_one_labelled_row_entails_nothing() -> None:
+    labels = Constraints.from_labels([0, -1, -1])
+    assert math.isnan(constraint_satisfaction(labels, [0, 1, 1]).overall)
+    told = labels.scaled(1e300) | Constraints([(1, 2)], must_link_weight=1e-300)
+    assert constraint_satisfaction(told, [0, 1, 1]).overall == 1.0
+
+
+def test_labels_of_many_rows_entail_too_many_pairs_to_write_out() -> None:
+    rng = np.random.default_rng(0)
+    n = 200_000
+    true = rng.integers(5, size=n)
+    pred = np.where(rng.random(n) < 0.8, true, rng.integers(7, size=n))
+    told = Constraints.from_labels(true)
+    with pytest.raises(ValueError, match="pairs"):
+        told.pairs()
+    result = constraint_satisfaction(told, pred)
+    assert result.n_must_link + result.n_cannot_link == math.comb(n, 2)
+    assert result.must_link == pairwise_precision_recall(true, pred)[1]
+    assert result.overall == pytest.approx(rand_score(true, pred), rel=1e-14)
+    everything = constraint_satisfaction(told, true)
+    assert everything.must_link == everything.cannot_link == everything.overall == 1.0
 
 
 def test_hard_pairs_weigh_as_much_as_the_heaviest_soft_pair() -> None:
@@ -403,6 +471,8 @@ def test_bad_rows(
 def test_bad_constraints() -> None:
     with pytest.raises(ValueError, match="constraints mention row 2, but the labels have rows 0"):
         constraint_satisfaction(Told([(0, 2, "must", 1.0)]), [0, 1])
+    with pytest.raises(ValueError, match="constraints mention row 2, but the labels have rows 0"):
+        constraint_satisfaction(Constraints.from_labels([0, 1, 1]), [0, 1])
     with pytest.raises(ValueError, match="labels has missing labels"):
         constraint_satisfaction(Told([(0, 1, "must", 1.0)]), [0.0, math.nan])
     with pytest.raises(ValueError, match='"must" or "cannot"'):

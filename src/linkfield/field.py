@@ -152,6 +152,8 @@ class PottsField:
             _cost(cost, len(E), U.shape[1], name)
             for cost, name in ((agree_cost, "agree_cost"), (differ_cost, "differ_cost"))
         ]
+        if costs[0].ndim != costs[1].ndim:
+            costs = [_as_width(cost, 2, U.shape[1]) for cost in costs]
         values = (U, E.astype(np.int64), costs[0], costs[1], entailed)
         names = ("unary", "edges", "agree_cost", "differ_cost", "entailed")
         for name, value in zip(names, values, strict=True):
@@ -207,7 +209,8 @@ class PottsField:
             self.unary,
             self.edges,
             np.where(np.isinf(agree), large, agree),
-            np.where(np.isinf(differ), large, differ),
+            # Two columns share a differing edge, so one of them alone must be large enough.
+            np.where(np.isinf(differ), large * differ.ndim, differ),
             self.entailed,
         )
 
@@ -218,13 +221,27 @@ class PottsField:
         if differ.ndim == 2:
             apart, differ = apart.max(axis=1), differ.max(axis=1)
         must = self.edges[(differ > 0) & (apart <= 0)]
-        extra = 0
-        if self.entailed is not None and self.entailed.n_blocks:
-            member = np.flatnonzero(self.entailed.block >= 0)
-            hub = self.n_nodes + self.entailed.block[member]
-            must = np.concatenate([must, np.column_stack([member, hub])])
-            extra = self.entailed.n_blocks
-        return must_components(self.n_nodes + extra, must)[: self.n_nodes]
+        return self._components([must, self._hubs()])
+
+    @cached_property
+    def connected(self) -> IntArray:
+        """The component of each node in the graph of all links: independent problems (1.5)."""
+        links = [self.edges, self._hubs()]
+        if self.entailed is not None:
+            links.append(self.n_nodes + self.entailed.block_pairs)
+            links.append(self.entailed.node_blocks + np.array([0, self.n_nodes]))
+        return self._components(links)
+
+    def _hubs(self) -> IntArray:
+        """Return the members of blocks, each joined to a node that stands for its block."""
+        if self.entailed is None:
+            return np.empty((0, 2), dtype=np.int64)
+        member = np.flatnonzero(self.entailed.block >= 0)
+        return np.column_stack([member, self.n_nodes + self.entailed.block[member]])
+
+    def _components(self, links: list[IntArray]) -> IntArray:
+        blocks = 0 if self.entailed is None else self.entailed.n_blocks
+        return must_components(self.n_nodes + blocks, np.concatenate(links))[: self.n_nodes]
 
     def written_out(self, budget: int = PAIR_BUDGET) -> PottsField:
         """Return the same field with all entailed links as edges; refused above ``budget``.
@@ -240,6 +257,7 @@ class PottsField:
         starts = np.r_[0, np.cumsum(sizes)]
         p, q = links.block_pairs.T
         count = int((sizes * (sizes - 1) // 2).sum() + (sizes[p] * sizes[q]).sum())
+        count += int(sizes[links.node_blocks[:, 1]].sum())
         check_budget(count, "the blocks entail", budget)
         must = within(order, starts, np.arange(links.n_blocks))
         outer = [

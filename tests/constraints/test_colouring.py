@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from linkfield.constraints import _exact_colouring as exact
 from linkfield.constraints import colouring
 from linkfield.constraints.colouring import Colouring, colour, dsatur, greedy_clique
 
@@ -110,7 +111,7 @@ def test_search_alone_is_exact(problem):
     # Greedy colouring, clique and peeling settle most small graphs; here the search has to.
     n, k, edges, allowed, cost = problem
     inner = colouring._problem(graph_of(n, edges), k, allowed, cost)
-    verdict = colouring._search(inner, 0, colouring._Budget(10**6, 0.0))
+    verdict = exact._search(inner, 0, exact.Budget(10**6, 0.0))
     assert (verdict.status == "feasible") == colourable(edges, lists_of(n, k, allowed))
     if verdict.colours is not None:
         assert_proper(graph_of(n, edges), np.array(verdict.colours, dtype=np.int64), allowed, k)
@@ -123,7 +124,7 @@ def test_program_alone_is_exact(problem):
     inner = colouring._problem(graph_of(n, edges), k, allowed, cost)
     if n == 0 or not all(inner.masks):
         return  # a vertex without any colour is refuted before a program is built
-    verdict = colouring._program(inner, colouring._Budget(0, 10.0))
+    verdict = exact._program(inner, exact.Budget(0, 10.0))
     assert (verdict.status == "feasible") == colourable(edges, lists_of(n, k, allowed))
     if verdict.colours is not None:
         assert_proper(graph_of(n, edges), np.array(verdict.colours, dtype=np.int64), allowed, k)

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import sparse
+from scipy import optimize, sparse
 from scipy.sparse import csgraph
 
-from linkfield.constraints import multicut
+from linkfield.constraints import _multicut_search
 from linkfield.constraints.multicut import (
     Repair,
     cheapest_repair,
@@ -184,11 +184,11 @@ def test_repair_is_cheapest_on_medium_graphs(seed):
     upper = np.ones(m + c + c * n)
     for p, (a, _) in enumerate(cannot):
         upper[m + c + p * n + a] = 0
-    result = multicut.optimize.milp(
+    result = optimize.milp(
         np.concatenate((must_weight, cannot_weight, np.zeros(c * n))),
         integrality=np.concatenate((np.ones(m + c), np.zeros(c * n))),
-        bounds=multicut.optimize.Bounds(0, upper),
-        constraints=multicut.optimize.LinearConstraint(np.array(rows), lower, np.inf),
+        bounds=optimize.Bounds(0, upper),
+        constraints=optimize.LinearConstraint(np.array(rows), lower, np.inf),
         options={"mip_rel_gap": 0.0},
     )
     assert repair.cost == pytest.approx(result.fun, rel=1e-7)
@@ -197,13 +197,13 @@ def test_repair_is_cheapest_on_medium_graphs(seed):
 def test_time_limit_in_the_middle_leaves_a_consistent_repair(monkeypatch):
     problem = random_conflicts(5)
     exact = cheapest_repair(*problem)
-    cover, calls = multicut._cover, []
+    cover, calls = _multicut_search._cover, []
 
     def interrupted(*arguments):
         calls.append(1)
         return cover(*arguments) if len(calls) < 3 else (None, -1.0)
 
-    monkeypatch.setattr(multicut, "_cover", interrupted)
+    monkeypatch.setattr(_multicut_search, "_cover", interrupted)
     repair = cheapest_repair(*problem)
     assert len(calls) == 3 and exact.proven and not repair.proven
     assert_consistent(*problem, repair)

@@ -141,6 +141,7 @@ def tie(
     times, plus = WRITE_OUT
     all_out = blocks.n_entailed <= times * len(closed.rows) + plus
     table = _table_blocks(blocks, n_clusters) if tables and not all_out else np.zeros(0, np.int64)
+    table = table[~np.isin(table, _crossed(blocks, node))]
     explicit = _written_out(blocks, table, budget)
     pairs, must, weight = _merged((ends, must, weight), explicit, blocks, table, constraint_weight)
     hard_apart = _hard_label_pairs(scaled, closed)
@@ -285,6 +286,20 @@ def _report(closed: Closure, closure: bool | str) -> None:
         ConstraintWarning,
         stacklevel=2,
     )
+
+
+def _crossed(blocks: _Blocks, node: IntArray) -> IntArray:
+    """Return the blocks that a node joins with others, and all that are apart from those.
+
+    A node lies in one table or in none, and is apart from a table as a whole or not at all.
+    """
+    n = len(blocks.sizes)
+    pairs = np.unique(np.column_stack([node, blocks.block]), axis=0)
+    several = np.bincount(pairs[:, 0])[pairs[:, 0]] > 1
+    crossed = np.zeros(n, dtype=bool)
+    crossed[pairs[several, 1]] = True
+    touched = crossed[blocks.apart].any(axis=1)
+    return np.union1d(np.flatnonzero(crossed), blocks.apart[touched])
 
 
 def _table_blocks(blocks: _Blocks, n_clusters: int) -> IntArray:

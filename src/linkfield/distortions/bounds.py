@@ -159,11 +159,15 @@ def lowner(rows: Rows) -> FloatArray:
     """
     n, d = rows.shape
     mean = rows.sums(np.full((1, n), 1.0 / n))[0]
-    covariance = rows.outer(np.full(n, 1.0 / n)) - np.outer(mean, mean)
+    blocks = list(pieces(n, max(1, 4_000_000 // max(d, 1))))
+
+    def centred(block: slice) -> FloatArray:  # first centred, then multiplied: nothing cancels
+        return np.asarray(rows.take(block).dense() - mean)
+
+    covariance = sum((centred(b).T @ centred(b) for b in blocks), np.zeros((d, d))) / n
     ridge = 1e-9 * np.trace(covariance) / d
     covariance += (ridge if ridge > 0 else 1.0) * np.eye(d)
     inverse = np.linalg.inv(covariance)
     inverse = (inverse + inverse.T) / 2
-    length = rows.quadratic(inverse) - 2.0 * rows.dot((inverse @ mean)[None, :])[:, 0]
-    radius = max(float(length.max() + mean @ inverse @ mean), 0.0)
+    radius = max(float(((centred(b) @ inverse) * centred(b)).sum(axis=1).max()) for b in blocks)
     return np.asarray(4.0 * radius * (1.0 + 1e-6) * covariance)  # the slack covers rounding

@@ -133,15 +133,18 @@ class Correlation(Cosine):
             mean = np.asarray(plain.X.sum(axis=1), np.float64).ravel() / d
             return CentredCSR(plain.X, mean)
         dense = plain.dense()
-        return DenseRows(dense - dense.mean(axis=1, keepdims=True))
+        centred = dense - dense.mean(axis=1, keepdims=True)
+        centred[np.ptp(dense, axis=1) == 0] = 0.0  # no rounding dust: no direction
+        return DenseRows(centred)
 
     def row_scale(self, rows: Rows, metric: Metric) -> NDArray[Any] | None:
-        norms = metric.norms(rows)
-        if isinstance(rows, CentredCSR):
-            # Taking the mean off leaves rounding dust on a constant row, which has no direction.
-            plain = metric.norms(CSRRows(rows.X))
-            norms = np.where(norms <= 1e-12 * plain, 0.0, norms)
-        return inverse_lengths(norms)
+        if not isinstance(rows, CentredCSR):
+            return inverse_lengths(metric.norms(rows))
+        # Taking the mean off leaves rounding dust on a constant row, which has no direction.
+        X = rows.X.astype(np.float64, copy=False)
+        norms, plain = metric.norms(CentredCSR(X, rows.mean)), metric.norms(CSRRows(X))
+        norms = np.where(norms <= 1e-12 * plain, 0.0, norms)
+        return inverse_lengths(norms).astype(rows.dtype)
 
     def prepared_centres(self, M: FloatArray) -> FloatArray:
         return np.asarray(M - M.mean(axis=1, keepdims=True))

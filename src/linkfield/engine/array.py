@@ -61,10 +61,14 @@ class ArrayEngine:
     def map(self, function: Callable[[slice], T]) -> list[T]:
         """Return the function of every block, in order."""
         blocks = self._blocks()
-        if self.n_jobs == 1 or len(blocks) == 1:
-            return [function(block) for block in blocks]
-        with threadpool_limits(1), ThreadPoolExecutor(self.n_jobs) as pool:
-            return list(pool.map(function, blocks))
+        if len(blocks) == 1:
+            return [function(blocks[0])]
+        # BLAS adds up in another order with other numbers of threads, so it gets one always.
+        with threadpool_limits(1):
+            if self.n_jobs == 1:
+                return [function(block) for block in blocks]
+            with ThreadPoolExecutor(self.n_jobs) as pool:
+                return list(pool.map(function, blocks))
 
     def add(self, function: Callable[[slice], Any]) -> Any:
         """Return the sum of the function over blocks."""

@@ -34,7 +34,10 @@ def closed_form(
         ratio = factor / np.where(positive, total, 1.0)
         return type(metric)(np.where(positive, ratio, 2.0 * metric.theta))
     if metric.per_cluster:
-        parts = [f * _inverse(part) for f, part in zip(factors, total, strict=True)]
+        parts = [
+            f * _inverse(part) if f > 0 and part.any() else theta
+            for f, part, theta in zip(factors, total, metric.theta, strict=True)
+        ]
         return type(metric)(np.stack(parts))
     return type(metric)(factors[0] * _inverse(total))
 

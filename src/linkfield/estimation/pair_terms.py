@@ -147,7 +147,9 @@ class PairTerms:
         U = np.where(member @ forbidden > 0, np.inf, U)
         ends = ties.node[ties.pairs]
         inside = ends[:, 0] == ends[:, 1]
-        # A pair inside a node costs the same under every label, so it is left out.
+        if agree.ndim == 2:
+            np.add.at(U, ends[inside, 0], agree[inside])
+        # With one shared metric a pair inside a node costs the same under every label.
         return PottsField(
             U, ends[~inside], agree[~inside], differ[~inside],
             _by_node(self.links(metric), ties.node, ties.n_nodes),
@@ -244,6 +246,7 @@ def _by_node(links: EntailedLinks | None, node: IntArray, n_nodes: int) -> Entai
     block = np.full(n_nodes, -1, dtype=np.int64)
     block[node] = links.block
     node_blocks = np.column_stack([node[links.node_blocks[:, 0]], links.node_blocks[:, 1]])
+    node_blocks = np.unique(node_blocks, axis=0)
     size = np.bincount(node, minlength=n_nodes).astype(np.float64)
     b = np.array([np.bincount(node, row, minlength=n_nodes) for row in links.b])
     if n_nodes == len(node):

@@ -127,10 +127,10 @@ def pair_counts(table: Contingency) -> tuple[int, int, int, int]:
     """Pairs that share class and cluster, class, cluster; and all pairs. As unbounded integers."""
     a, b = table.class_sizes, table.cluster_sizes
     n = int(a.sum())
-    return _pairs_within(table.counts), _pairs_within(a), _pairs_within(b), n * (n - 1) // 2
+    return pairs_within(table.counts), pairs_within(a), pairs_within(b), n * (n - 1) // 2
 
 
-def _pairs_within(sizes: IntArray) -> int:
+def pairs_within(sizes: IntArray) -> int:
     """Σ C2(n). In int64 this is exact for up to 3e9 rows."""
     return int((sizes * (sizes - 1) // 2).sum())
 

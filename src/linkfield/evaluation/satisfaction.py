@@ -9,7 +9,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._contingency import IntArray, as_vector, check_range, contingency, encode, pair_counts
+from ._contingency import (
+    IntArray,
+    as_vector,
+    check_range,
+    contingency,
+    encode,
+    pair_counts,
+    pairs_within,
+)
 
 __all__ = ["ConstraintSatisfaction", "constraint_satisfaction"]
 
@@ -119,17 +127,16 @@ def _kept_label_pairs(
 
     ``rows[k]`` is of class ``codes[k]``. With n_uv of these in class u and cluster v,
     Σ_uv C2(n_uv) must-links are kept and Σ_v C2(b_v) - Σ_uv C2(n_uv) cannot-links are broken.
-    A row that carries several classes makes no pair with itself: pairs of entries in the same row,
-    counted by the table of classes and rows, are taken off.
+    A row that carries several classes, each said once, makes no pair with itself.
     """
     if not len(rows):
         return [0, 0], [0, 0]
     check_range(rows, cluster.size, "the constraints mention")
     both, same_class, same_cluster, every = pair_counts(contingency(codes, cluster[rows]))
-    own_both, _, own, _ = pair_counts(contingency(codes, rows))
-    cannot_kept = every - same_class - (same_cluster - both)
-    cannot = every - same_class - (own - own_both)
-    return [same_class - own_both, cannot], [both - own_both, cannot_kept]
+    cannot = every - same_class
+    broken = same_cluster - both
+    own = pairs_within(np.bincount(rows))
+    return [same_class, cannot - own], [both, cannot - broken]
 
 
 def _share(n: IntArray, n_kept: IntArray, weight: NDArray[np.float64] | None = None) -> float:

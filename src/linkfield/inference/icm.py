@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from .._random import RandomState, as_generator
 from ..field import PottsField
 from .base import Inference, InferenceResult
+from .relabel import renamed
 
 __all__ = ["ICM"]
 
@@ -27,8 +28,9 @@ class ICM(Inference):
     ----------
     max_sweeps : int, default=100
     component_moves : bool, default=True
-        Also try to move every must-link component as a whole: single moves are stuck whenever a
-        component sits wholly in the wrong cluster.
+        Also try to move every must-link component as a whole (single moves are stuck whenever a
+        component sits wholly in the wrong cluster), and to rename the labels of every connected
+        component (see :mod:`linkfield.inference.relabel`).
 
     Examples
     --------
@@ -52,6 +54,13 @@ class ICM(Inference):
             return InferenceResult(np.empty(0, np.int64), 0.0)
         from . import _icm_kernels as kernels  # numba is loaded only when it is needed
 
+        if start is not None:
+            start = np.asarray(start)
+            if start.shape != (field.n_nodes,) or start.min() < 0 or start.max() >= field.n_labels:
+                raise ValueError(
+                    f"start must give each of the {field.n_nodes} nodes a label in "
+                    f"0..{field.n_labels - 1}"
+                )
         rng = as_generator(random_state)
         state = kernels.State.of(field.finite, start)
         if start is None:
@@ -63,5 +72,10 @@ class ICM(Inference):
             moved = kernels.sweep(state, rng.permutation(field.n_nodes)) > 0
             if not moved and groups is not None:
                 moved = kernels.sweep_components(state, groups) > 0
+            if not moved and self.component_moves:
+                better = renamed(field.finite, state.labels)
+                moved = better is not None
+                if better is not None:
+                    state = kernels.State.of(field.finite, better)
         labels = state.labels
         return InferenceResult(labels, field.energy(labels), n_iter=sweeps, converged=not moved)

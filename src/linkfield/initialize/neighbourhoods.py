@@ -55,10 +55,11 @@ class Neighbourhoods(Parameters):
     Parameters
     ----------
     select : {"greedy", "wff", "largest"}, default="greedy"
-        Which to take when there are K or more. "greedy" lets their centres compete with points
-        drawn as in k-means++ for the least Σ v min D, because small neighbourhoods may well
-        belong to one cluster; "wff" is weighted farthest-first (2004), "largest" the K largest
-        (2003).
+        Which to take. "greedy" takes every class of given labels and lets the other
+        neighbourhoods compete with points drawn as in k-means++ for the least Σ v min D, because
+        several small ones may well belong to one cluster. "wff" is weighted farthest-first (2004)
+        and "largest" the K largest (2003); both take all where there are fewer than K, then a
+        row that is apart from every one of them, then what the filler gives.
     weight : {"product", "sqrt"}, default="product"
         How weighted farthest-first weighs a distance by the neighbourhoods' shares.
     filler : {"kmeans++", "random", "perturb"}, default="kmeans++"
@@ -86,10 +87,10 @@ class Neighbourhoods(Parameters):
         sets = [s for s in closure.neighbourhoods() if data.weight[s].sum() > 0]
         sets.sort(key=lambda s: (-len(s), rank[s].min()))
         centres = data.centres_of(_membership(sets, data.weight))
+        classes = _classes_first(closure, sets)
+        if self.select == "greedy" and self.filler == "kmeans++" and classes.sum() < n_clusters:
+            return self._greedy(data, sets, centres, classes, n_clusters, rng)
         if len(sets) >= n_clusters:
-            classes = _classes_first(closure, sets)
-            if self.select == "greedy" and int(classes.sum()) < n_clusters:
-                return self._greedy(data, sets, centres, classes, n_clusters, rng)
             return centres[self._chosen(data, sets, centres, n_clusters)]
         extra = _apart_from_all(closure, sets, data.weight, rank)
         if extra is not None and len(sets) < n_clusters:
@@ -225,5 +226,8 @@ def _perturbed(data: SeedingData, k: int, rng: np.random.Generator) -> FloatArra
     middle = data.centres_of(sparse.csr_array(data.weight[None, :]))
     moved = middle + 0.1 * std * rng.normal(size=(k, len(std)))
     low = data.rows.range()[0]
-    # A divergence's centres must not leave the data's range on the side of zero.
-    return np.where(low >= 0, np.maximum(moved, 0.5 * np.abs(middle)), moved)
+    # A divergence's centres must not leave the data's range on the side of zero, rates not 1.
+    moved = np.where(low >= 0, np.maximum(moved, 0.5 * np.abs(middle)), moved)
+    if data.distortion.name == "logistic":
+        moved = np.minimum(moved, 1.0 - 0.5 * (1.0 - middle))
+    return data.distortion.prepared_centres(moved)

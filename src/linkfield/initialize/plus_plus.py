@@ -54,27 +54,46 @@ def add_centres(
     pool = np.empty((0, d)) if pool is None else pool
     worth = np.ones(len(pool)) if pool_size is None else pool_size.astype(np.float64)
     trials = 2 + int(np.log(max(n_centres, 1)))
+    drawn, scale = weight, distortion.row_scale(rows, metric)
+    if scale is not None and (weight * scale > 0).any():
+        drawn = weight * (scale > 0)  # a row without direction is no centre
     if len(centres) == 0 and len(pool) == 0:
-        centres = as_centres(draw(weight, order, rng.random(1)))
-    elif len(centres) == 0:
-        centres = pool[[int(worth.argmax())]]
-    nearest = np.asarray(distortion.table(rows, centres, _one(metric, len(centres))).min(axis=1))
+        centres = as_centres(draw(drawn, order, rng.random(1)))
+    nearest = np.full(len(rows), np.inf)
+    if len(centres):
+        nearest = distortion.table(rows, centres, _one(metric, len(centres))).min(axis=1)
     while len(centres) < n_centres:
-        potential = weight * nearest
+        potential = drawn * nearest if len(centres) else drawn
         if not potential.sum() > 0:  # every row is a centre already: take rows as they come
-            potential = weight
+            potential = drawn
         points = as_centres(draw(potential, order, rng.random(trials)))
         if len(pool):
-            apart = distortion.table(DenseRows(pool), centres, _one(metric, len(centres)))
-            best_known = np.argsort(-worth * apart.min(axis=1), kind="stable")[:trials]
-            points = np.concatenate([points, pool[best_known]])
+            points = np.concatenate([points, pool[_promising(distortion, pool, worth, centres,
+                                                             metric, trials)]])  # fmt: skip
         closer = np.minimum(
             nearest[:, None], distortion.table(rows, points, _one(metric, len(points)))
         )
-        best = int(np.argmin(weight @ closer))
+        left = weight @ closer
+        # Two rows that matter to each other only leave the same sum: take the first drawn.
+        best = int(np.flatnonzero(left <= left.min() * (1 + 1e-9))[0])
         centres = np.concatenate([centres, points[best : best + 1]])
         nearest = closer[:, best]
     return centres[:n_centres]
+
+
+def _promising(
+    distortion: Distortion,
+    pool: FloatArray,
+    worth: FloatArray,
+    centres: FloatArray,
+    metric: Metric,
+    k: int,
+) -> IntArray:
+    """Return the k ready-made centres with the largest size times distance to those chosen."""
+    if len(centres):
+        far = distortion.table(DenseRows(pool), centres, _one(metric, len(centres)))
+        worth = worth * far.min(axis=1)
+    return np.argsort(-worth, kind="stable")[:k]
 
 
 def _one(metric: Metric, k: int) -> Metric:

@@ -1,0 +1,1 @@
+"""Side-by-side figures: what constraints are worth, and what they cost."""
