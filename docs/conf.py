@@ -11,6 +11,7 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.doctest",
     "sphinx.ext.napoleon",
 ]
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}  # autosummary writes .rst

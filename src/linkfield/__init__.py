@@ -14,6 +14,7 @@ from .estimators import (
     PCKMeans,
     SeededKMeans,
 )
+from .io import read_constraints, write_constraints
 
 __all__ = [
     "COPKMeans",
@@ -28,4 +29,6 @@ __all__ = [
     "PCKMeans",
     "SeededKMeans",
     "__version__",
+    "read_constraints",
+    "write_constraints",
 ]

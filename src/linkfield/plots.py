@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from .constraints import Constraints
+from .io.files import replacing
 
 __all__ = ["before_after", "main_plane", "matched_labels"]
 
@@ -65,7 +66,7 @@ def before_after(
     constraints : Constraints
         Must-links are drawn solid, cannot-links dotted, violated ones red.
     path : path-like
-        Where the picture goes; written under a temporary name first.
+        Where the picture goes; a file there is replaced only by a whole one.
     weights : array (d,), optional
         Feature weights of the plane that both pictures are drawn in.
     titles : pair of str
@@ -85,12 +86,8 @@ def before_after(
     handles, names = axes[1].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", ncols=6, frameon=False)
     target = Path(path)
-    temporary = target.with_name(f".{target.name}.part")
-    try:
-        figure.savefig(temporary, dpi=130, format=target.suffix.lstrip(".") or "png")
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(target) as file:
+        figure.savefig(file, dpi=130, format=target.suffix.lstrip(".") or "png")
     return target
 
 

@@ -147,7 +147,7 @@ def _picture(
     out: Path,
 ) -> None:
     if find_spec("matplotlib") is None:
-        console.print("No picture: pip install 'linkfield[plot]' brings matplotlib.")
+        console.print("No picture: pip install 'linkfield[plot]' brings matplotlib.", markup=False)
         return
     from ..plots import before_after, matched_labels
 

@@ -25,6 +25,8 @@ FloatArray = NDArray[np.float64]
 
 def as_pair_array(pairs: Any, name: str) -> NDArray[Any]:
     """Return pairs as an (m, 2) array, of integers, or of objects where they are ids."""
+    if len(getattr(pairs, "shape", ())) == 2 and hasattr(pairs, "to_numpy"):
+        pairs = pairs.to_numpy()  # list() of a data frame would give its columns
     listed = pairs if isinstance(pairs, np.ndarray) else list(pairs)
     try:
         array = np.asarray(listed)
@@ -32,6 +34,8 @@ def as_pair_array(pairs: Any, name: str) -> NDArray[Any]:
             array = np.asarray(listed, dtype=object)
     except ValueError:
         raise ValueError(f"{name} must be a list of pairs, each of two rows") from None
+    if isinstance(listed, list) and array.ndim >= 2:
+        array = _kept(listed, array)
     if array.size == 0:
         return np.empty((0, 2), dtype=np.int64)
     if array.ndim != 2 or array.shape[1] != 2:
@@ -39,6 +43,18 @@ def as_pair_array(pairs: Any, name: str) -> NDArray[Any]:
             f"{name} must be a list of pairs, of shape (n_pairs, 2); got shape {array.shape}"
         )
     return array
+
+
+def _kept(listed: list[Any], array: NDArray[Any]) -> NDArray[Any]:
+    """Return pairs with the values that numpy would change: tuples, and booleans among numbers."""
+    values = [v for pair in listed for v in pair]
+    if array.ndim == 2 and not any(isinstance(v, bool | np.bool_) for v in values):
+        return array
+    if array.ndim > 2 and not all(isinstance(v, tuple) for v in values):
+        return array
+    kept = np.empty(len(values), dtype=object)
+    kept[:] = values
+    return kept.reshape(len(listed), -1)
 
 
 def as_positions(pairs: NDArray[Any], name: str) -> IntArray:
@@ -97,7 +113,7 @@ def _joined_sources(source: NDArray[np.object_], starts: IntArray) -> NDArray[np
     """Join the distinct sources of the pairs that merge, in order, by a semicolon."""
     joined = np.empty(len(starts), dtype=object)
     for k, chunk in enumerate(np.split(source, starts[1:])):
-        names = dict.fromkeys(str(s) for s in chunk if s is not None)
+        names = dict.fromkeys(n for s in chunk if s is not None for n in str(s).split(";"))
         joined[k] = ";".join(names) if names else None
     return joined
 

@@ -137,11 +137,13 @@ class Closure:
         A given pair keeps its weight, an entailed one has weight 1. Contradictory components
         entail nothing: their pairs stay as given.
         """
-        check_budget(self.n_must_link + self.n_cannot_link, "the closure has", max_pairs)
         trusted = ~self.contradictory
         order, starts = self._members
         cliques = np.flatnonzero(trusted & (self.sizes > 1))
         products = self.apart[trusted[self.apart].all(axis=1)]
+        n_pairs = (self.sizes[cliques] * (self.sizes[cliques] - 1) // 2).sum()
+        n_pairs += self.sizes[products].prod(axis=1).sum()
+        check_budget(int(n_pairs), "the closure has", max_pairs)
         must = within(order, starts, cliques)
         cannot = between(order, starts, products)
         given = self.constraints.pairs()
@@ -150,6 +152,8 @@ class Closure:
         )
         is_must = np.r_[given["kind"] == "must", np.repeat([True, False], [len(must), len(cannot)])]
         weight = np.r_[given["weight"], np.ones(len(must) + len(cannot))]
+        source = np.full(len(ends), None, dtype=object)
+        source[: len(self.constraints._source)] = self.constraints._source
         # The given pair stands first, and it is the one that is kept.
         key = np.column_stack([np.sort(ends, axis=1), is_must])
         _, first = np.unique(key, axis=0, return_index=True)
@@ -157,7 +161,7 @@ class Closure:
             pairs=ends[first],
             must=is_must[first],
             weight=weight[first],
-            source=None,
+            source=source[first],
             labels=PartialLabels.empty(),
         )
 
@@ -168,15 +172,18 @@ class Closure:
         -------
         status : {"feasible", "infeasible", "unknown"}
         core : int array or None
-            Components that are mutually apart and more than ``n_clusters``.
+            Components that are mutually apart and more than ``n_clusters``; None where it is
+            a contradiction inside a component that no number of clusters can keep.
         """
         from .colouring import dsatur, greedy_clique
 
-        if len(self.apart) == 0:
-            return "feasible", None
-        clique = greedy_clique(self.graph)
+        clique = greedy_clique(self.graph) if len(self.apart) else np.empty(0, np.int64)
         if len(clique) > n_clusters:
             return "infeasible", clique
+        if self.contradictory.any():
+            return "infeasible", None
+        if len(self.apart) == 0:
+            return "feasible", None
         if dsatur(self.graph, n_clusters) is not None:
             return "feasible", None
         return "unknown", None

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from ._normal import FloatArray, readable
 
-__all__ = ["frame_columns", "make_frame"]
+__all__ = ["KINDS", "frame_columns", "make_frame"]
 
-_KINDS = {"must": True, "must-link": True, "cannot": False, "cannot-link": False}
+KINDS = {"must": True, "must-link": True, "cannot": False, "cannot-link": False}
 
 
 def frame_columns(
@@ -35,17 +35,23 @@ def frame_columns(
             f"and may have weight, source (it has {readable(frame.columns, 10)})"
         )
     words = [str(k).strip().lower() for k in frame["kind"].to_list()]
-    unknown = sorted({w for w in words if w not in _KINDS})
+    unknown = sorted({w for w in words if w not in KINDS})
     if unknown:
         raise ValueError(f"kind must be 'must' or 'cannot'; found {readable(unknown)}")
-    kind = np.array([_KINDS[w] for w in words], dtype=bool)
+    kind = np.array([KINDS[w] for w in words], dtype=bool)
     weight = np.ones(len(words))
     if "weight" in frame.columns:
-        weight = np.array([np.nan if w is None else float(w) for w in frame["weight"].to_list()])
+        weight = np.array([np.nan if _absent(w) else float(w) for w in frame["weight"].to_list()])
     source = None
     if "source" in frame.columns:
-        source = np.array(frame["source"].to_list(), dtype=object)
+        source = np.empty(len(words), dtype=object)
+        source[:] = [None if _absent(s) else s for s in frame["source"].to_list()]
     return frame["a"].to_list(), frame["b"].to_list(), kind, weight, source
+
+
+def _absent(value: Any) -> bool:
+    """Say whether a frame has no value there: None, NaN, NA."""
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
 def make_frame(columns: dict[str, Any], backend: str | None = None) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from ._normal import FloatArray, IntArray, is_missing
 
@@ -22,7 +23,7 @@ def labelled_rows(partial_labels: Any) -> tuple[IntArray, IntArray, tuple[Any, .
     if hasattr(partial_labels, "to_list"):
         values = partial_labels.to_list()
     else:
-        array = np.asarray(partial_labels)
+        array = _as_array(partial_labels)
         if array.ndim != 1:
             raise ValueError(
                 f"partial_labels must be one-dimensional, one entry a row; got shape {array.shape}"
@@ -40,6 +41,15 @@ def labelled_rows(partial_labels: Any) -> tuple[IntArray, IntArray, tuple[Any, .
     return rows, codes, names
 
 
+def _as_array(values: Any) -> NDArray[Any]:
+    """Return labels as an array; numpy would turn -1 and NaN in a list of text into text."""
+    if isinstance(values, list | tuple) and any(isinstance(v, str | tuple) for v in values):
+        array = np.empty(len(values), dtype=object)
+        array[:] = values
+        return array
+    return np.asarray(values)
+
+
 def sorted_classes(values: Iterable[Any]) -> tuple[Any, ...]:
     """Return the distinct values in a stable order, also when they are of mixed types."""
     distinct = list(dict.fromkeys(values))
@@ -49,7 +59,7 @@ def sorted_classes(values: Iterable[Any]) -> tuple[Any, ...]:
         return tuple(sorted(distinct, key=lambda v: (type(v).__name__, str(v))))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PartialLabels:
     """Labels of some rows: entry k says that ``rows[k]`` is of class ``classes[codes[k]]``.
 
@@ -62,6 +72,22 @@ class PartialLabels:
     classes: tuple[Any, ...]
     weight: float = 1.0
 
+    def __post_init__(self) -> None:
+        for array in (self.rows, self.codes):
+            array.flags.writeable = False
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()  # a copy is as immutable as the original
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PartialLabels):
+            return NotImplemented
+        same = np.array_equal(self.rows, other.rows) and np.array_equal(self.codes, other.codes)
+        return same and (self.classes, self.weight) == (other.classes, other.weight)
+
+    __hash__ = None  # type: ignore[assignment]
+
     @classmethod
     def empty(cls) -> PartialLabels:
         """Return labels of no row."""
@@ -71,14 +97,39 @@ class PartialLabels:
     @property
     def n_must_link(self) -> int:
         """Number of pairs of rows of one class."""
-        size = self.class_sizes()
-        return int((size * (size - 1) // 2).sum())
+        single = self.single()
+        size = single.class_sizes()
+        n = int((size * (size - 1) // 2).sum())
+        if len(single.rows) == len(self.rows):
+            return n
+        _, called = self._called()
+        several = np.flatnonzero(called.sum(axis=1) > 1)
+        shared = called[several] @ called.T
+        both = (shared[:, several].nnz - len(several)) // 2  # each such pair is seen from both ends
+        return n + shared.nnz - len(several) - both
 
     @property
     def n_cannot_link(self) -> int:
         """Number of pairs of rows of different classes."""
-        n = len(self.rows)
-        return n * (n - 1) // 2 - self.n_must_link
+        size = self.single().class_sizes()
+        n, alike = len(np.unique(self.rows)), int((size * (size - 1) // 2).sum())
+        return n * (n - 1) // 2 - alike  # a row with two names differs from every other one
+
+    def _called(self) -> tuple[IntArray, csr_array]:
+        """Return the labelled rows and which classes each is said to be of."""
+        rows, at = np.unique(self.rows, return_inverse=True)
+        ones = np.ones(len(at), dtype=np.int64)
+        return rows, csr_array((ones, (at, self.codes)), shape=(len(rows), len(self.classes)))
+
+    def entails(self, pairs: IntArray, must: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Say which of some pairs, each of a kind, the labels entail as well."""
+        known: NDArray[np.bool_] = np.isin(pairs, self.rows).all(axis=1).reshape(-1)
+        rows, called = self._called()
+        a, b = np.searchsorted(rows, pairs[known]).T
+        times = np.asarray(called.sum(axis=1)).ravel()
+        shared = np.asarray(called[a].multiply(called[b]).sum(axis=1)).ravel()
+        known[known] = np.where(must[known], shared > 0, times[a] * times[b] > shared)
+        return known
 
     def class_sizes(self) -> IntArray:
         """Return how many rows each class has."""
@@ -123,6 +174,9 @@ class PartialLabels:
         """Write every entailed pair out: (m, 2) rows, which are must-links, weights."""
         a, b = np.triu_indices(len(self.rows), k=1)
         ends = np.column_stack([self.rows[a], self.rows[b]])
-        keep = ends[:, 0] != ends[:, 1]
-        must = (self.codes[a] == self.codes[b])[keep]
-        return ends[keep], must, np.full(int(keep.sum()), self.weight)
+        must = self.codes[a] == self.codes[b]
+        if len(self.single().rows) < len(self.rows):
+            keep = ends[:, 0] != ends[:, 1]
+            said = np.unique(np.column_stack([ends, must])[keep], axis=0)
+            ends, must = said[:, :2], said[:, 2].astype(bool)
+        return ends, must, np.full(len(ends), self.weight)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from .._random import RandomState
 from . import _normal as normal
+from ._assembly import PAIR_BUDGET, as_row_positions, assembled, check_budget
 from ._normal import FloatArray, IntArray
 from .labels import PartialLabels, labelled_rows
 from .sampling import sample_pairs
@@ -19,10 +19,7 @@ if TYPE_CHECKING:
     from .closure import Closure
     from .conflicts import Conflict, Repaired
 
-__all__ = ["PAIR_BUDGET", "PAIR_DTYPE", "Constraints"]
-
-#: More pairs than this are never written out one by one (math.md 1.4).
-PAIR_BUDGET = 5_000_000
+__all__ = ["PAIR_BUDGET", "PAIR_DTYPE", "Constraints", "check_budget"]
 
 #: The table of pairs that :meth:`Constraints.pairs` returns.
 PAIR_DTYPE = np.dtype([("a", np.int64), ("b", np.int64), ("kind", "U6"), ("weight", np.float64)])
@@ -79,7 +76,7 @@ class Constraints:
         sample_id: Any = None,
     ) -> None:
         links = (must_link, cannot_link), (must_link_weight, cannot_link_weight)
-        self._set(merge=merge, **_assembled(*links, sample_id))
+        self._set(merge=merge, **assembled(*links, sample_id))
 
     def _set(
         self,
@@ -121,6 +118,12 @@ class Constraints:
                 value.flags.writeable = False
             object.__setattr__(self, name, value)
         return self
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False  # a copy is as immutable as the original
+        self.__dict__.update(state)
 
     def _with(self, **changes: Any) -> Constraints:
         """Return a copy with some of the parts replaced."""
@@ -164,6 +167,11 @@ class Constraints:
         """
         rows, codes, classes = labelled_rows(partial_labels)
         ids = None if sample_id is None else normal.as_ids(sample_id)
+        if ids is not None and len(ids) != (n_rows := len(partial_labels)):
+            raise ValueError(
+                f"sample_id names {len(ids)} rows, but partial_labels has {n_rows} entries; give "
+                "one id for every label"
+            )
         extra = {"ids": ids, "ids_declared": ids is not None}
         empty = cls()
         if n_pairs is None:
@@ -188,7 +196,7 @@ class Constraints:
         ends = list(zip(a, b, strict=True))
         order = [np.flatnonzero(kind), np.flatnonzero(~kind)]
         links = tuple([ends[k] for k in part] for part in order)
-        parts = _assembled(links, tuple(weight[part] for part in order), sample_id)
+        parts = assembled(links, tuple(weight[part] for part in order), sample_id)
         if source is not None:
             parts["source"] = source[np.concatenate(order)]
         return object.__new__(cls)._set(merge=merge, **parts)
@@ -200,30 +208,35 @@ class Constraints:
         """
         from .frames import make_frame
 
-        table = self.pairs()
-        n_given = len(self._pairs)
-        source = [*self._source.tolist(), *(["labels"] * (len(table) - n_given))]
-        columns: dict[str, Any] = {
+        return make_frame(self._columns(), backend)
+
+    def _columns(self) -> dict[str, list[Any]]:
+        """Return the columns of a table of pairs, the ends by their names."""
+        table, given = self.pairs(), self._source.tolist()
+        source = [*given, *["labels"] * (len(table) - len(given))]
+        columns = {
             "a": self._named(table["a"]),
             "b": self._named(table["b"]),
             "kind": table["kind"].tolist(),
-            "weight": table["weight"],
+            "weight": table["weight"].tolist(),
         }
         if any(s is not None for s in source):
             columns["source"] = source
-        return make_frame(columns, backend)
+        return columns
 
     # ----------------------------------------------------------------- reading
 
     @property
     def n_must_link(self) -> int:
         """Number of must-links, those that labels entail included."""
-        return int(self._must.sum()) + self._labels.n_must_link
+        twice = self._labels.entails(self._pairs, self._must) & self._must
+        return int(self._must.sum()) + self._labels.n_must_link - int(twice.sum())
 
     @property
     def n_cannot_link(self) -> int:
         """Number of cannot-links, those that labels entail included."""
-        return int((~self._must).sum()) + self._labels.n_cannot_link
+        twice = self._labels.entails(self._pairs, self._must) & ~self._must
+        return int((~self._must).sum()) + self._labels.n_cannot_link - int(twice.sum())
 
     @property
     def sample_id(self) -> NDArray[np.object_] | None:
@@ -245,8 +258,12 @@ class Constraints:
         if labels and len(self._labels.rows):
             check_budget(self._labels.n_must_link + self._labels.n_cannot_link, "the labels entail")
             more = self._labels.pairs()
-            ends = np.concatenate([ends, more[0]])
-            must, weight = np.r_[must, more[1]], np.r_[weight, more[2]]
+            twice = self._labels.entails(ends, must)
+            n = int(self._labels.rows.max()) + 1
+            key = (more[0][:, 0] * n + more[0][:, 1]) * 2 + more[1]
+            new = ~np.isin(key, (ends[twice, 0] * n + ends[twice, 1]) * 2 + must[twice])
+            ends = np.concatenate([ends, more[0][new]])
+            must, weight = np.r_[must, more[1][new]], np.r_[weight, more[2][new]]
         table = np.empty(len(ends), dtype=PAIR_DTYPE)
         table["a"], table["b"] = ends[:, 0], ends[:, 1]
         table["kind"] = np.where(must, "must", "cannot")
@@ -276,7 +293,8 @@ class Constraints:
     def _identity(self) -> tuple[Any, ...]:
         ids = np.array([]) if self._ids is None else self._ids
         labels = (self._labels.rows, self._labels.codes, np.array(self._labels.classes, object))
-        return (self._pairs, self._must, self._weight, ids, *labels)
+        weight = self._labels.weight if len(self._labels.rows) else 1.0
+        return (self._pairs, self._must, self._weight, ids, *labels, weight)
 
     # ---------------------------------------------------------------- deriving
 
@@ -285,7 +303,8 @@ class Constraints:
         if not isinstance(other, Constraints):
             return NotImplemented
         mine, theirs, ids = self, other, self._ids
-        if (ids is None) != (other._ids is None) and len(other.tied_rows()) * len(self.tied_rows()):
+        named = [c._ids is not None for c in (self, other)]
+        if any(named) and not all(named) and len((other if named[0] else self).tied_rows()):
             raise ValueError(
                 "one set names rows by id and the other by position; align() both to the same "
                 "sample_id before joining them"
@@ -337,6 +356,8 @@ class Constraints:
                 "these constraints hold row positions, not ids: make them with "
                 "Constraints(..., sample_id=ids) to align them by id"
             )
+        if missing not in (None, "raise", "drop"):
+            raise ValueError(f"missing must be 'raise' or 'drop', got {missing!r}")
         new = normal.positions_of(self._ids.tolist(), ids)
         policy = missing or ("drop" if self._ids_declared else "raise")
         used = self.tied_rows()
@@ -361,7 +382,9 @@ class Constraints:
         chosen = as_row_positions(chosen)
         top = max(int(chosen.max(initial=-1)), int(self.tied_rows().max(initial=-1))) + 1
         if self._ids is not None:
-            top = max(top, len(self._ids))
+            if top > len(self._ids):
+                raise ValueError(f"rows holds the position {top - 1}, beyond the last id")
+            top = len(self._ids)
         new = np.full(top, -1, dtype=np.int64)
         new[chosen] = np.arange(len(chosen))
         ids = None if self._ids is None else self._ids[chosen]
@@ -413,66 +436,3 @@ class Constraints:
         from .conflicts import repair
 
         return repair(self, strategy, time_limit=time_limit)
-
-
-def check_budget(n_pairs: int, who: str, budget: int = PAIR_BUDGET) -> None:
-    """Refuse to write out more pairs than memory should hold."""
-    if n_pairs > budget:
-        raise ValueError(
-            f"{who} {n_pairs:,} pairs, more than the {budget:,} that are written out one by one; "
-            "make the must-links hard (weight inf), take penalty='potts', closure=False, or draw "
-            "fewer with Constraints.from_labels(..., n_pairs=...)"
-        )
-
-
-def as_row_positions(rows: NDArray[Any]) -> IntArray:
-    """Check a list of distinct row positions."""
-    if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
-        raise TypeError("rows must be a one-dimensional list of integer positions, or a mask")
-    positions = rows.astype(np.int64)
-    if positions.size and positions.min() < 0:
-        raise ValueError(f"rows holds the negative position {positions.min()}")
-    if len(np.unique(positions)) != len(positions):
-        raise ValueError("rows names a position twice; restrict() needs distinct rows")
-    return positions
-
-
-def _assembled(links: Sequence[Any], weights: Sequence[Any], sample_id: Any) -> dict[str, Any]:
-    """Check must-links and cannot-links as the user gave them and lay them in one table."""
-    names = ("must_link", "cannot_link")
-    pairs = [normal.as_pair_array(p, name) for p, name in zip(links, names, strict=True)]
-    weight = [
-        normal.as_weights(w, len(p), f"{name}_weight")
-        for w, p, name in zip(weights, pairs, names, strict=True)
-    ]
-    positions, ids = _resolved(pairs, sample_id)
-    return {
-        "pairs": positions,
-        "must": np.repeat([True, False], [len(p) for p in pairs]),
-        "weight": np.concatenate(weight),
-        "ids": ids,
-        "ids_declared": sample_id is not None,
-    }
-
-
-def _resolved(
-    pairs: list[NDArray[Any]], sample_id: Any
-) -> tuple[IntArray, NDArray[np.object_] | None]:
-    """Turn pairs of ids into pairs of positions, where there are ids."""
-    values = np.concatenate([p.astype(object).ravel() for p in pairs])
-    named = any(isinstance(v, str | bytes | tuple) for v in values[:1000])
-    if sample_id is None and not named:
-        must, cannot = pairs
-        checked = [
-            normal.as_positions(must, "must_link"),
-            normal.as_positions(cannot, "cannot_link"),
-        ]
-        return np.concatenate(checked), None
-    ids = normal.as_ids(dict.fromkeys(values.tolist()) if sample_id is None else sample_id)
-    found = normal.positions_of(values.tolist(), ids)
-    if (found < 0).any():
-        unknown = list(dict.fromkeys(values[found < 0].tolist()))
-        raise ValueError(
-            f"constraints name ids that sample_id does not have: {normal.readable(unknown)}"
-        )
-    return found.reshape(-1, 2), ids

@@ -8,15 +8,16 @@ must-links join are one node of the field (math.md 1.6).
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import ConstraintWarning, ContradictionError
+from ..exceptions import ContradictionError
 from ._normal import FloatArray, IntArray
+from .blocks import Blocks
 from .closure import Closure, between, must_components, within
+from .labels import PartialLabels
 from .pairs import PAIR_BUDGET, Constraints, check_budget
 
 __all__ = ["Ties", "tie"]
@@ -137,19 +138,20 @@ def tie(
     _check_hard(scaled, closed, node, ends[~must & np.isinf(weight)])
     # Hard pairs need no closure: contraction and hard cannot-links say all that it would add.
     hard = np.isinf(constraint_weight)
-    blocks = _Blocks.none(closed) if hard else _Blocks.of(closed, closure)
+    blocks = Blocks.none(closed) if hard else Blocks.of(closed, closure)
     times, plus = WRITE_OUT
     all_out = blocks.n_entailed <= times * len(closed.rows) + plus
     table = _table_blocks(blocks, n_clusters) if tables and not all_out else np.zeros(0, np.int64)
     table = table[~np.isin(table, _crossed(blocks, node))]
     explicit = _written_out(blocks, table, budget)
-    pairs, must, weight = _merged((ends, must, weight), explicit, blocks, table, constraint_weight)
+    said = scaled.labels.weight if len(scaled.labels.rows) else constraint_weight
+    w_e = said if np.isfinite(said) else 1.0 if hard else constraint_weight
+    pairs, must, weight = _merged((ends, must, weight), explicit, blocks, table, w_e)
     hard_apart = _hard_label_pairs(scaled, closed)
     pairs = np.concatenate([pairs, hard_apart])
     must = np.r_[must, np.zeros(len(hard_apart), bool)]
     weight = np.r_[weight, np.full(len(hard_apart), np.inf)]
     block, block_pairs, row_blocks = blocks.tabled(table)
-    w_e = 1.0 if hard else constraint_weight
     return Ties(closed.rows, node, pairs, must, weight, block, block_pairs, row_blocks, w_e)
 
 
@@ -183,112 +185,27 @@ def _check_hard(scaled: Constraints, closed: Closure, node: IntArray, hard: IntA
     """Hard constraints that contradict each other cannot be weighed up: refuse them."""
     hard = np.concatenate([hard, _hard_label_pairs(scaled, closed)])
     if (node[hard[:, 0]] == node[hard[:, 1]]).any():
-        conflicts = [c for c in scaled.conflicts() if np.isinf(c.weight)]
+        conflicts = _only_hard(scaled).conflicts()
         raise ContradictionError(
             f"hard constraints contradict each other: {conflicts[0]}; give one of them a finite "
             "weight, or drop the cheapest with Constraints.repair()"
         )
 
 
-@dataclass(frozen=True)
-class _Blocks:
-    """A partition of the tied rows into blocks, and the pairs of blocks that are apart."""
-
-    block: IntArray
-    apart: IntArray
-
-    @classmethod
-    def none(cls, closed: Closure) -> _Blocks:
-        """Return single rows, nothing apart."""
-        return cls(np.arange(len(closed.rows)), np.empty((0, 2), dtype=np.int64))
-
-    @classmethod
-    def of(cls, closed: Closure, closure: bool | str) -> _Blocks:
-        """Return components where they are trusted, and classes of labels elsewhere.
-
-        A class is what the labels say by themselves; it holds without closure and inside a
-        component that contradicts itself. A row with two different labels counts as unlabelled.
-        """
-        if closure is not False and closed.contradictory.any():
-            _report(closed, closure)
-        trusted = (
-            ~closed.contradictory if closure is not False else np.zeros_like(closed.contradictory)
-        )
-        labels = closed.constraints.labels.single()
-        n, n_components = len(closed.rows), closed.n_components
-        n_classes = len(labels.classes)
-        key = n_components + n_classes + np.arange(n)
-        key[np.searchsorted(closed.rows, labels.rows)] = n_components + labels.codes
-        key = np.where(trusted[closed.component], closed.component, key)
-        class_key = np.where(
-            trusted[closed.class_component],
-            closed.class_component,
-            n_components + np.arange(n_classes),
-        )
-        numbers, block = np.unique(key, return_inverse=True)
-        a, b = np.triu_indices(n_classes, k=1)
-        edges = np.concatenate(
-            [
-                closed.apart[trusted[closed.apart].all(axis=1)],
-                np.column_stack([class_key[a], class_key[b]]),
-            ]
-        )
-        edges = edges[np.isin(edges, numbers).all(axis=1)]
-        edges = np.unique(np.sort(np.searchsorted(numbers, edges), axis=1), axis=0)
-        return cls(block.astype(np.int64), edges)
-
-    @property
-    def sizes(self) -> IntArray:
-        return np.bincount(self.block).astype(np.int64)
-
-    @property
-    def n_entailed(self) -> int:
-        size = self.sizes
-        inside = size * (size - 1) // 2
-        return int(inside.sum() + (size[self.apart[:, 0]] * size[self.apart[:, 1]]).sum())
-
-    def layout(self) -> tuple[IntArray, IntArray]:
-        """Return the rows sorted by block and where each block begins."""
-        return np.argsort(self.block, kind="stable"), np.r_[0, np.cumsum(self.sizes)]
-
-    def tabled(self, table: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """Return each row's table, pairs of tables apart, and (row, table) apart."""
-        number = np.full(len(self.sizes), -1, dtype=np.int64)
-        number[table] = np.arange(len(table))
-        ends = number[self.apart]
-        both = (ends >= 0).all(axis=1)
-        one = (ends >= 0).any(axis=1) & ~both
-        order, starts = self.layout()
-        swap = ends[one][:, 0] >= 0
-        edges = np.where(swap[:, None], self.apart[one][:, ::-1], self.apart[one])
-        count = self.sizes[edges[:, 0]]
-        # Every row of the small block, with the table that its block is apart from.
-        offset = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
-        rows = order[np.repeat(starts[edges[:, 0]], count) + offset]
-        row_blocks = np.column_stack([rows, np.repeat(number[edges[:, 1]], count)])
-        return number[self.block], ends[both], row_blocks
-
-
-def _report(closed: Closure, closure: bool | str) -> None:
-    """Raise or warn about contradictions, naming the shortest chain of each component."""
-    conflicts = closed.constraints.conflicts()
-    shown = "; ".join(str(c) for c in conflicts[:3])
-    if len(conflicts) > 3:
-        shown += f"; and {len(conflicts) - 3} more"
-    if closure is True:
-        raise ContradictionError(
-            f"the constraints contradict each other: {shown}. Drop the cheapest with "
-            "Constraints.repair(), or fit with closure='auto' or closure=False"
-        )
-    warnings.warn(
-        f"the constraints contradict each other: {shown}. The components concerned entail "
-        "nothing; their pairs count as given. Constraints.repair() drops the cheapest",
-        ConstraintWarning,
-        stacklevel=2,
+def _only_hard(scaled: Constraints) -> Constraints:
+    """Return the hard pairs and labels, for a message about what cannot be weighed up."""
+    keep = np.isinf(scaled._weight)
+    labels = scaled.labels if np.isinf(scaled.labels.weight) else PartialLabels.empty()
+    return scaled._with(
+        pairs=scaled._pairs[keep],
+        must=scaled._must[keep],
+        weight=scaled._weight[keep],
+        source=scaled._source[keep],
+        labels=labels,
     )
 
 
-def _crossed(blocks: _Blocks, node: IntArray) -> IntArray:
+def _crossed(blocks: Blocks, node: IntArray) -> IntArray:
     """Return the blocks that a node joins with others, and all that are apart from those.
 
     A node lies in one table or in none, and is apart from a table as a whole or not at all.
@@ -302,13 +219,13 @@ def _crossed(blocks: _Blocks, node: IntArray) -> IntArray:
     return np.union1d(np.flatnonzero(crossed), blocks.apart[touched])
 
 
-def _table_blocks(blocks: _Blocks, n_clusters: int) -> IntArray:
+def _table_blocks(blocks: Blocks, n_clusters: int) -> IntArray:
     """Choose the blocks that are large enough for a table of K rows to be cheaper than pairs."""
     return np.flatnonzero(blocks.sizes > max(8, n_clusters // 4))
 
 
 def _written_out(
-    blocks: _Blocks, table: IntArray, budget: int
+    blocks: Blocks, table: IntArray, budget: int
 ) -> tuple[IntArray, NDArray[np.bool_]]:
     """Write out the entailed pairs that no table holds."""
     size = blocks.sizes
@@ -327,7 +244,7 @@ def _written_out(
 def _merged(
     given: tuple[IntArray, NDArray[np.bool_], FloatArray],
     explicit: tuple[IntArray, NDArray[np.bool_]],
-    blocks: _Blocks,
+    blocks: Blocks,
     table: IntArray,
     entailed_weight: float,
 ) -> tuple[IntArray, NDArray[np.bool_], FloatArray]:
@@ -345,7 +262,7 @@ def _merged(
 
 
 def _in_tables(
-    ends: IntArray, must: NDArray[np.bool_], blocks: _Blocks, table: IntArray
+    ends: IntArray, must: NDArray[np.bool_], blocks: Blocks, table: IntArray
 ) -> NDArray[np.bool_]:
     """Say which given pairs a table holds as well."""
     n = len(blocks.sizes)

@@ -44,8 +44,9 @@ def _representatives(known: PartialLabels, labels: IntArray) -> NDArray[np.void]
     order = np.argsort(main, kind="stable")
     same = main[order][1:] == main[order][:-1]
     table = np.empty(int(out.sum() + same.sum()), dtype=PAIR_DTYPE)
-    table["a"] = np.r_[known.rows[out], leader[order][:-1][same]]
-    table["b"] = np.r_[leader[known.codes[out]], leader[order][1:][same]]
+    a = np.r_[known.rows[out], leader[order][:-1][same]]
+    b = np.r_[leader[known.codes[out]], leader[order][1:][same]]
+    table["a"], table["b"] = np.minimum(a, b), np.maximum(a, b)
     table["kind"] = np.repeat(["must", "cannot"], [int(out.sum()), int(same.sum())])
     table["weight"] = known.weight
-    return table
+    return table[a != b]

@@ -1,5 +1,6 @@
 """Tables in, tables out."""
 
-from .constraints import read_constraints, write_constraints
+from .constraint_reader import read_constraints
+from .constraint_writer import write_constraints
 
 __all__ = ["read_constraints", "write_constraints"]

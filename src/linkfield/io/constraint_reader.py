@@ -1,4 +1,4 @@
-"""Constraints in files: CSV, Parquet and JSON lines, one pair a line."""
+"""Constraints from files: CSV, Parquet and JSON lines, one pair a line."""
 
 from __future__ import annotations
 
@@ -9,31 +9,22 @@ import json
 import math
 import os
 import re
-import secrets
-import shutil
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn, TextIO
+from typing import Any, NoReturn, TextIO
 
 import numpy as np
 
-from ..constraints import Constraints
-from ..constraints._normal import as_ids, readable
-from ..constraints.frames import _KINDS
-from ..constraints.pairs import _assembled
+from ..constraints import Constraints, readable
+from ..constraints._assembly import assembled
+from ..constraints._normal import as_ids
+from ..constraints.frames import KINDS
+from .files import DELIMITERS, format_of, need_pyarrow
 
-__all__ = ["read_constraints", "write_constraints"]
+__all__ = ["read_constraints"]
 
-_FORMATS = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".jsonl": "json",
-    ".ndjson": "json",
-    ".parquet": "parquet",
-}
-_DELIMITERS = {"csv": ",", "tsv": "\t"}
 _REQUIRED = ("a", "b", "kind")
 # Only numbers that are written back the same: "007" and "+7" are names.
 _WHOLE = re.compile(r"\s*(0|-?[1-9][0-9]{0,30})\s*", re.ASCII)
@@ -72,7 +63,7 @@ def read_constraints(
     JSON lines and Parquet say themselves which is which. An empty source is no source.
     """
     file = Path(path)
-    form, packed = _format_of(file)
+    form, packed = format_of(file)
     ids = None if sample_id is None else as_ids(sample_id)
     if not file.exists():
         raise FileNotFoundError(f"there is no file {file}; check the path")
@@ -82,59 +73,10 @@ def read_constraints(
         if form == "json":
             lines = list(_json_lines(file, stream))
         else:
-            lines = list(_csv_lines(file, stream, _DELIMITERS[form]))
+            lines = list(_csv_lines(file, stream, DELIMITERS[form]))
     if form != "json" and not (ids is not None and any(isinstance(v, str) for v in ids)):
         _make_whole(lines)
     return _constraints(file, lines, ids, merge)
-
-
-def write_constraints(constraints: Constraints, path: str | os.PathLike[str]) -> None:
-    """Write constraints to a file; :func:`read_constraints` reads them back.
-
-    A file of that name is replaced only when the new one is complete. Pairs that labels entail are
-    written out, with the source "labels".
-
-    Parameters
-    ----------
-    constraints : Constraints
-    path : path
-        Its ending says what to write, see :func:`read_constraints`. Ids must be all whole numbers
-        or all text; in JSON lines they may be mixed. To get the same row positions back from ids,
-        pass the same ``sample_id`` when reading.
-    """
-    file = Path(path)
-    form, packed = _format_of(file)
-    if not file.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {file.parent}; make it first")
-    columns = _columns(constraints)
-    _check_names(file, columns["a"] + columns["b"], form)
-    if form == "parquet":
-        _need_pyarrow()
-    with _replacing(file) as raw:
-        if form == "parquet":
-            _write_parquet(constraints, raw)
-            return
-        with _packing(raw, packed) as stream:
-            if form == "json":
-                _write_json(columns, stream)
-            else:
-                _write_csv(columns, stream, _DELIMITERS[form])
-
-
-def _format_of(file: Path) -> tuple[str, bool]:
-    """Return the format that a file's ending stands for, and whether it is compressed."""
-    packed = file.suffix.lower() == ".gz"
-    inner = file.with_suffix("") if packed else file
-    form = _FORMATS.get(inner.suffix.lower())
-    if form is None or (packed and form == "parquet"):
-        raise ValueError(
-            f"{file}: cannot tell the format of constraints by this ending; use .csv, .tsv, .jsonl "
-            "or .ndjson (.gz after it compresses), or .parquet"
-        )
-    return form, packed
-
-
-# ---------------------------------------------------------------------- reading
 
 
 def _fail(file: Path, line: int, what: str) -> NoReturn:
@@ -242,14 +184,14 @@ def _constraints(file: Path, lines: list[_Line], ids: Any, merge: str) -> Constr
     source = np.empty(len(lines), dtype=object)
     source[:] = sources[0] + sources[1]
     try:
-        parts = _assembled(links, weights, ids)
+        parts = assembled(links, weights, ids)
         return object.__new__(Constraints)._set(merge=merge, source=source, **parts)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{file}: {error}") from None
 
 
 def _is_must(file: Path, line: int, kind: Any) -> bool:
-    must = _KINDS.get(str(kind).strip().lower())
+    must = KINDS.get(str(kind).strip().lower())
     if must is None:
         _fail(file, line, f"kind must be 'must' or 'cannot'; found {kind!r}")
     return must
@@ -280,7 +222,7 @@ def _source(file: Path, line: int, value: Any) -> Any:
 
 
 def _read_parquet(file: Path, ids: Any, merge: str) -> Constraints:
-    _need_pyarrow()
+    need_pyarrow()
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -296,100 +238,3 @@ def _read_parquet(file: Path, ids: Any, merge: str) -> Constraints:
         return Constraints.from_frame(table, merge=merge, sample_id=ids)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{file}: {error}") from None
-
-
-def _need_pyarrow() -> None:
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:
-        raise ImportError(
-            "Parquet files need pyarrow: pip install 'linkfield[io]', or take CSV or JSON lines"
-        ) from None
-
-
-# ---------------------------------------------------------------------- writing
-
-
-def _columns(constraints: Constraints) -> dict[str, list[Any]]:
-    """Return the columns of the file, the ends of the pairs by their names."""
-    table = constraints.pairs()
-    given = constraints._source.tolist()
-    source = [*given, *["labels"] * (len(table) - len(given))]
-    columns = {
-        "a": constraints._named(table["a"]),
-        "b": constraints._named(table["b"]),
-        "kind": table["kind"].tolist(),
-        "weight": table["weight"].tolist(),
-    }
-    if any(s is not None for s in source):
-        columns["source"] = source
-    return columns
-
-
-def _check_names(file: Path, names: list[Any], form: str) -> None:
-    """Refuse ids that would come back as something else."""
-    text = [v for v in names if isinstance(v, str)]
-    for v in names:
-        if isinstance(v, bool) or not isinstance(v, str | int):
-            raise ValueError(f"{file}: ids must be whole numbers or text; found {v!r}")
-    if form != "json" and 0 < len(text) < len(names):
-        raise ValueError(f"{file}: some ids are numbers and some text; write a .jsonl file instead")
-    if not all(v.strip() for v in text):
-        raise ValueError(f"{file}: an id is empty or blank, which a file cannot hold; rename it")
-
-
-@contextmanager
-def _replacing(file: Path) -> Iterator[BinaryIO]:
-    """Open a new file beside ``file`` that takes its place once all is written."""
-    target = file.resolve()  # a link stays a link
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    try:
-        with beside.open("xb") as raw:
-            yield raw
-        if target.exists():
-            shutil.copymode(target, beside)
-        os.replace(beside, target)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            beside.unlink()
-        raise
-
-
-@contextmanager
-def _packing(raw: BinaryIO, packed: bool) -> Iterator[TextIO]:
-    """Write text to an open file, compressed or not."""
-    # Neither name nor time go into the file: equal constraints give equal bytes.
-    binary: Any = gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) if packed else raw
-    with io.TextIOWrapper(binary, encoding="utf-8", newline="") as stream:
-        yield stream
-
-
-def _write_csv(columns: dict[str, list[Any]], stream: TextIO, delimiter: str) -> None:
-    # The csv module puts text with a line end in quotes, but knows only its own line end.
-    returns = any("\r" in str(v) for column in columns.values() for v in column)
-    writer = csv.writer(
-        stream,
-        delimiter=delimiter,
-        lineterminator="\n",
-        quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL,
-    )
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-
-
-def _write_json(columns: dict[str, list[Any]], stream: TextIO) -> None:
-    if not columns["a"]:
-        stream.write("\n")  # a file without a byte would look like one that was never written
-    for values in zip(*columns.values(), strict=True):
-        line = dict(zip(columns, values, strict=True))
-        if math.isinf(line["weight"]):
-            line["weight"] = "inf"  # JSON has no infinity
-        if line.get("source", "") is None:
-            del line["source"]
-        stream.write(json.dumps(line, ensure_ascii=False, default=str) + "\n")
-
-
-def _write_parquet(constraints: Constraints, raw: BinaryIO) -> None:
-    import pyarrow.parquet as pq
-
-    pq.write_table(constraints.to_frame(backend="pyarrow"), raw)

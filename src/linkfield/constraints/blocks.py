@@ -1,0 +1,130 @@
+"""Blocks: sets of rows that belong together, and which of them are apart.
+
+A block is a must-link component where that is trusted, and a class of the given labels elsewhere.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..exceptions import ConstraintWarning, ContradictionError
+from ._normal import IntArray
+from .closure import Closure
+from .conflicts import Conflict
+
+__all__ = ["Blocks"]
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """A partition of the tied rows into blocks, and the pairs of blocks that are apart."""
+
+    block: IntArray
+    apart: IntArray
+
+    @classmethod
+    def none(cls, closed: Closure) -> Blocks:
+        """Return single rows, nothing apart."""
+        return cls(np.arange(len(closed.rows)), np.empty((0, 2), dtype=np.int64))
+
+    @classmethod
+    def of(cls, closed: Closure, closure: bool | str) -> Blocks:
+        """Return components where they are trusted, and classes of labels elsewhere.
+
+        A class is what the labels say by themselves; it holds without closure and inside a
+        component that contradicts itself. A row with two different labels counts as unlabelled.
+        """
+        if closure is not False and closed.contradictory.any():
+            _report(closed, closure)
+        trusted = (
+            ~closed.contradictory if closure is not False else np.zeros_like(closed.contradictory)
+        )
+        labels = closed.constraints.labels.single()
+        n, n_components = len(closed.rows), closed.n_components
+        n_classes = len(labels.classes)
+        key = n_components + n_classes + np.arange(n)
+        key[np.searchsorted(closed.rows, labels.rows)] = n_components + labels.codes
+        key = np.where(trusted[closed.component], closed.component, key)
+        class_key = np.where(
+            trusted[closed.class_component],
+            closed.class_component,
+            n_components + np.arange(n_classes),
+        )
+        numbers, block = np.unique(key, return_inverse=True)
+        a, b = np.triu_indices(n_classes, k=1)
+        edges = np.concatenate(
+            [
+                closed.apart[trusted[closed.apart].all(axis=1)],
+                np.column_stack([class_key[a], class_key[b]]),
+            ]
+        )
+        edges = edges[np.isin(edges, numbers).all(axis=1)]
+        edges = np.unique(np.sort(np.searchsorted(numbers, edges), axis=1), axis=0)
+        return cls(block.astype(np.int64), edges)
+
+    @property
+    def sizes(self) -> IntArray:
+        """Number of rows in each block."""
+        return np.bincount(self.block).astype(np.int64)
+
+    @property
+    def n_entailed(self) -> int:
+        """Number of pairs that the blocks entail."""
+        size = self.sizes
+        inside = size * (size - 1) // 2
+        return int(inside.sum() + (size[self.apart[:, 0]] * size[self.apart[:, 1]]).sum())
+
+    def layout(self) -> tuple[IntArray, IntArray]:
+        """Return the rows sorted by block and where each block begins."""
+        return np.argsort(self.block, kind="stable"), np.r_[0, np.cumsum(self.sizes)]
+
+    def tabled(self, table: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        """Return each row's table, pairs of tables apart, and (row, table) apart."""
+        number = np.full(len(self.sizes), -1, dtype=np.int64)
+        number[table] = np.arange(len(table))
+        ends = number[self.apart]
+        both = (ends >= 0).all(axis=1)
+        one = (ends >= 0).any(axis=1) & ~both
+        order, starts = self.layout()
+        swap = ends[one][:, 0] >= 0
+        edges = np.where(swap[:, None], self.apart[one][:, ::-1], self.apart[one])
+        count = self.sizes[edges[:, 0]]
+        # Every row of the small block, with the table that its block is apart from.
+        offset = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+        rows = order[np.repeat(starts[edges[:, 0]], count) + offset]
+        row_blocks = np.column_stack([rows, np.repeat(number[edges[:, 1]], count)])
+        return number[self.block], ends[both], row_blocks
+
+
+def _report(closed: Closure, closure: bool | str) -> None:
+    """Raise or warn about contradictions, naming the shortest chain of each component."""
+    conflicts = _first_of_each(closed)
+    shown = "; ".join(str(c) for c in conflicts[:3])
+    if len(conflicts) > 3:
+        shown += f"; and {len(conflicts) - 3} more"
+    if closure is True:
+        raise ContradictionError(
+            f"the constraints contradict each other: {shown}. Drop the cheapest with "
+            "Constraints.repair(), or fit with closure='auto' or closure=False"
+        )
+    warnings.warn(
+        f"the constraints contradict each other: {shown}. The components concerned entail "
+        "nothing; their pairs count as given. Constraints.repair() drops the cheapest",
+        ConstraintWarning,
+        stacklevel=2,
+    )
+
+
+def _first_of_each(closed: Closure) -> list[Conflict]:
+    """Return the conflict with the shortest chain of every contradictory component."""
+    constraints = closed.constraints
+    names = constraints._named(closed.rows)
+    component = dict(zip(names, closed.component.tolist(), strict=True))
+    first: dict[int, Conflict] = {}
+    for conflict in constraints.conflicts():  # shortest chains first
+        rows = (v for v in conflict.chain if v in component)
+        first.setdefault(component[next(rows)], conflict)
+    return list(first.values())

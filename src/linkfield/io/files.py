@@ -1,0 +1,62 @@
+"""Files that are either whole or not there, and what their endings mean."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+__all__ = ["DELIMITERS", "format_of", "need_pyarrow", "replacing"]
+
+_FORMATS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".parquet": "parquet",
+}
+DELIMITERS = {"csv": ",", "tsv": "\t"}
+
+
+def format_of(file: Path) -> tuple[str, bool]:
+    """Return the format that a file's ending stands for, and whether it is compressed."""
+    packed = file.suffix.lower() == ".gz"
+    inner = file.with_suffix("") if packed else file
+    form = _FORMATS.get(inner.suffix.lower())
+    if form is None or (packed and form == "parquet"):
+        raise ValueError(
+            f"{file}: cannot tell the format of constraints by this ending; use .csv, .tsv, .jsonl "
+            "or .ndjson (.gz after it compresses), or .parquet"
+        )
+    return form, packed
+
+
+def need_pyarrow() -> None:
+    """Raise with the remedy if pyarrow is not there."""
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise ImportError(
+            "Parquet files need pyarrow: pip install 'linkfield[io]', or take CSV or JSON lines"
+        ) from None
+
+
+@contextmanager
+def replacing(file: Path) -> Iterator[BinaryIO]:
+    """Open a new file beside ``file`` that takes its place once all is written."""
+    target = file.resolve()  # a link stays a link
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    try:
+        with beside.open("xb") as raw:
+            yield raw
+        if target.exists():
+            shutil.copymode(target, beside)
+        os.replace(beside, target)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            beside.unlink()
+        raise
