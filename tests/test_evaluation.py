@@ -477,3 +477,19 @@ def test_bad_constraints() -> None:
         constraint_satisfaction(Told([(0, 1, "must", 1.0)]), [0.0, math.nan])
     with pytest.raises(ValueError, match='"must" or "cannot"'):
         constraint_satisfaction(Told([(0, 1, "maybe", 1.0)]), [0, 1])
+
+
+def test_a_given_pair_that_labels_entail_too_counts_once():
+    from linkfield import Constraints
+
+    known = Constraints([(0, 1)], [(2, 3)], must_link_weight=5.0) | Constraints.from_labels(
+        [0, 0, 1, 0, -1]
+    )
+    found = constraint_satisfaction(known, [0, 0, 0, 1, 1])
+    table = known.pairs()
+    labels = np.array([0, 0, 0, 1, 1])
+    must = table["kind"] == "must"
+    kept = (labels[table["a"]] == labels[table["b"]]) == must
+    assert found.n_must_link == must.sum() and found.n_cannot_link == (~must).sum()
+    assert found.must_link == kept[must].mean() and found.cannot_link == kept[~must].mean()
+    assert found.overall == pytest.approx(table["weight"][kept].sum() / table["weight"].sum())

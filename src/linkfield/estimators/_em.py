@@ -176,6 +176,59 @@ def learn_metric(
     return model.with_(centres=objective.centres(stats, model)), stats, step
 
 
+@dataclass
+class _Run:
+    """A run in progress: where it stands, and where it stood an iteration ago."""
+
+    problem: Problem
+    model: Model
+    labels: IntArray
+    stop: Stop
+    rng: np.random.Generator
+    stats: Statistics | None = None
+    bound: float = np.nan
+    step: float = 0.5
+    history: list[tuple[int, str, float]] = field(default_factory=list)
+
+    def record(self, iteration: int, step: str) -> None:
+        """Write J down."""
+        assert self.stats is not None
+        value = self.problem.value(self.stats, self.model, self.labels)
+        self.history.append((iteration, step, value))
+
+    def assign(self, iteration: int) -> None:
+        self.stats, self.bound = assign(self.problem, self.model, self.labels, self.rng)
+        self.record(iteration, "assign")
+
+    def iterate(self, iteration: int) -> bool:
+        """Take all steps once; return whether the smoothing has settled."""
+        problem, objective = self.problem, self.problem.objective
+        self.assign(iteration)
+        assert self.stats is not None
+        self.stats, self.model, refilled = refill_empty(
+            problem, self.stats, self.model, self.labels
+        )
+        if refilled:
+            self.record(iteration, "refill")
+        self.model = self.model.with_(centres=objective.centres(self.stats, self.model))
+        self.record(iteration, "centres")
+        if self.model.metric.learned:
+            self.model, self.stats, self.step = learn_metric(
+                problem, self.stats, self.model, self.labels, self.step
+            )
+            self.record(iteration, "metric")
+        self.model, settled = _annealed(problem, self.model)
+        return settled
+
+    def arrived(self, old_labels: IntArray, old: Model, fall: float) -> bool:
+        """Say whether nothing that matters moved since the last iteration."""
+        same = bool((old_labels == self.labels).all())
+        still = _relative_change(old, self.model) <= self.stop.tol
+        slow = fall <= 0.01 * self.stop.tol * abs(self.history[-1][2])
+        shift = float(((self.model.centres - old.centres) ** 2).sum())
+        return (same and (still or slow)) or (shift <= self.stop.shift and still)
+
+
 def run(
     problem: Problem,
     model: Model,
@@ -188,47 +241,32 @@ def run(
 
     ``labels`` are the starting labels (-1 for none) and are changed in place.
     """
-    history: list[tuple[int, str, float]] = []
-    step, converged, previous = 0.5, False, np.inf
-    bound = np.nan
-    stats: Statistics | None = None
-    iteration = 0
+    now = _Run(problem, model, labels, stop, rng)
+    blind = not problem.assign_pairs and problem.objective.pairs is not None
+    converged, previous, iteration = False, np.inf, 0
     while iteration < stop.max_iter and not converged:
         iteration += 1
-        old_labels, old_model, old_stats = labels.copy(), model, stats
-        stats, bound = assign(problem, model, labels, rng)
-        history.append((iteration, "assign", problem.value(stats, model, labels)))
-        stats, model, refilled = refill_empty(problem, stats, model, labels)
-        if refilled:
-            history.append((iteration, "refill", problem.value(stats, model, labels)))
-        model = model.with_(centres=problem.objective.centres(stats, model))
-        history.append((iteration, "centres", problem.value(stats, model, labels)))
-        if model.metric.learned:
-            model, stats, step = learn_metric(problem, stats, model, labels, step)
-            history.append((iteration, "metric", problem.value(stats, model, labels)))
-        model, settled = _annealed(problem, model)
-        value = history[-1][2]
+        old_labels, old_model, old_stats = labels.copy(), now.model, now.stats
+        settled = now.iterate(iteration)
+        value = now.history[-1][2]
         if report is not None:
             report(iteration, value)
-        if not problem.assign_pairs and value > previous and old_stats is not None:
-            # Assignment without the pairs may raise J: keep the better end and stop there.
-            labels[:], model, stats = old_labels, old_model, old_stats
-            history = [line for line in history if line[0] < iteration]
+        if blind and value > previous:
+            # Assignment that does not see the pairs may raise J: keep the better end and stop.
+            labels[:], now.model, now.stats = old_labels, old_model, old_stats
+            now.history = [line for line in now.history if line[0] < iteration]
             converged = True
             break
-        same = bool((old_labels == labels).all())
-        still = _relative_change(old_model, model) <= stop.tol
-        shift = float(((model.centres - old_model.centres) ** 2).sum())
-        slow = previous - value <= 0.01 * stop.tol * abs(value)
-        converged = settled and ((same and (still or slow)) or (shift <= stop.shift and still))
+        converged = settled and now.arrived(old_labels, old_model, previous - value)
         previous = value
-    assert stats is not None
-    if problem.assign_pairs or problem.objective.pairs is None:
+    if not blind:
         # Labels that belong to the final centres and metric, as scikit-learn's KMeans has them.
-        stats, bound = assign(problem, model, labels, rng)
-        history.append((iteration, "assign", problem.value(stats, model, labels)))
-    value = history[-1][2]
-    return Outcome(labels, model, stats, value, bound, converged, iteration, history)
+        now.assign(iteration)
+    assert now.stats is not None
+    objective = now.history[-1][2]
+    return Outcome(
+        labels, now.model, now.stats, objective, now.bound, converged, iteration, now.history
+    )
 
 
 def _annealed(problem: Problem, model: Model) -> tuple[Model, bool]:

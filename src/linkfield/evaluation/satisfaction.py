@@ -25,7 +25,7 @@ __all__ = ["ConstraintSatisfaction", "constraint_satisfaction"]
 class HasPairs(Protocol):
     """Constraints that list their pairs.
 
-    If they also have ``labels`` (partial labels with ``rows``, ``codes`` and ``weight``), then
+    If they also have ``labels`` (see :class:`linkfield.constraints.PartialLabels`), then
     ``pairs(labels=False)`` leaves out the pairs that those entail.
     """
 
@@ -97,6 +97,12 @@ def constraint_satisfaction(constraints: HasPairs, labels: ArrayLike) -> Constra
     n, n_kept, weight = ones, ones * kept, pairs["weight"]
     if known is not None:
         more, more_kept = _kept_label_pairs(known.rows, known.codes, cluster)
+        # A given pair that the labels entail too counts once, with its own weight.
+        ends = np.column_stack([pairs["a"], pairs["b"]])
+        twice = known.entails(ends, must)
+        for k, kind in enumerate((must, ~must)):
+            more[k] -= int((twice & kind).sum())
+            more_kept[k] -= int((twice & kind & kept).sum())
         must = np.append(must, [True, False])
         n, n_kept = np.append(n, more), np.append(n_kept, more_kept)
         weight = np.append(weight, [known.weight, known.weight])
