@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from .._rows import Rows
 from ..engine import ArrayEngine
@@ -23,7 +25,7 @@ from ..inference import ICM, Inference, InferenceResult
 from ..inference.feasible import feasible_labels
 from ._empty import refill_empty
 
-__all__ = ["HISTORY_DTYPE", "Outcome", "Problem", "Stop", "run"]
+__all__ = ["HISTORY_DTYPE", "Outcome", "Problem", "Stop", "run", "stopping_rule"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -89,6 +91,15 @@ class Stop:
     max_iter: int
     tol: float
     shift: float
+
+
+def stopping_rule(X: Any, weight: FloatArray, max_iter: int, tol: float) -> Stop:
+    """Scale the tolerance by the mean variance of the features, as scikit-learn does."""
+    share = weight / weight.sum()
+    mean = np.asarray(share @ X).ravel()
+    square = np.asarray(share @ (X.multiply(X) if sparse.issparse(X) else X * X)).ravel()
+    variance = float(np.maximum(square - mean**2, 0.0).mean())
+    return Stop(int(max_iter), float(tol), float(tol) * variance)
 
 
 @dataclass

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..constraints import Constraints, Ties, violated_pairs
+from ..constraints import Constraints, Ties, readable, violated_pairs
 from ..distortions import Metric
 from ..estimation import PairTerms
+from ..inference.feasible import InfeasibleFieldError
+from ._setup import Setup
 
-__all__ = ["Explanation", "explain_ties", "given_costs", "violation_table"]
+__all__ = ["Explanation", "explained", "impossible", "violation_table"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -50,7 +52,7 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explain_ties(
+def _explain_ties(
     terms: PairTerms | None, metric: Metric, labels: IntArray, at: int, names: Any, K: int
 ) -> list[tuple[str, FloatArray]]:
     """Return what every constraint of one tied row adds under every cluster.
@@ -100,7 +102,7 @@ def _block_rows(
     return [("entailed links", added - added.min())]
 
 
-def given_costs(
+def _given_costs(
     terms: PairTerms,
     metric: Metric,
     table: NDArray[np.void],
@@ -138,7 +140,43 @@ def violation_table(
         out[name] = table[name] if ids is None else ids[table[name]]
     out["kind"], out["weight"] = table["kind"], table["weight"]
     if terms is not None:
-        out["cost"] = given_costs(terms, metric, table, labels[terms.ties.rows], factor)
+        out["cost"] = _given_costs(terms, metric, table, labels[terms.ties.rows], factor)
     else:
         out["cost"] = 0.0
     return out
+
+
+def explained(
+    setup: Setup, metric: Any, labels: IntArray, i: int, K: int
+) -> list[tuple[str, FloatArray]]:
+    """Return the parts that constraints and absolute labels add to a row's cost."""
+    problem = setup.problem
+    at = int(np.searchsorted(problem.tied, i))
+    if at == len(problem.tied) or problem.tied[at] != i:
+        return []
+
+    def name(tied: int) -> Any:
+        return setup.constraints._named(problem.tied[[tied]])[0]
+
+    found = _explain_ties(problem.objective.pairs, metric, labels[problem.tied], at, name, K)
+    own = problem.label_costs[at]
+    return [*found, ("its label", own)] if own.any() else found
+
+
+def impossible(setup: Setup, error: InfeasibleFieldError) -> str:
+    """Say which constraints cannot be kept together."""
+    K = setup.recipe.n_clusters
+    if error.core is None:
+        return (
+            f"no assignment to {K} clusters that keeps all hard constraints was found within the "
+            "search limit; give more clusters, or finite weights"
+        )
+    problem = setup.problem
+    first = np.full(problem.node.max() + 1, np.iinfo(np.int64).max)
+    np.minimum.at(first, problem.node, problem.tied)
+    names = setup.constraints._named(np.sort(first[error.core]))
+    return (
+        f"the hard cannot-links among the rows {readable(names, 12)} (with the rows that "
+        f"must-links join to them) need more than {K} clusters; give more clusters, or give some "
+        "of these constraints a finite weight"
+    )

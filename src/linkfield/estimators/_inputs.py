@@ -15,7 +15,14 @@ from ..constraints import Constraints
 from ..constraints.labels import labelled_rows
 from ..distortions import Distortion
 
-__all__ = ["AbsoluteLabels", "check_clusters", "knowledge", "read_data", "read_weights"]
+__all__ = [
+    "AbsoluteLabels",
+    "check_clusters",
+    "check_parameters",
+    "knowledge",
+    "read_data",
+    "read_weights",
+]
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -139,3 +146,18 @@ def _aligned(constraints: Any, n_rows: int, sample_id: Any) -> Constraints:
         )
     constraints.check_rows(n_rows)
     return constraints
+
+
+def check_parameters(estimator: Any) -> None:
+    """Raise if a number or a choice among the parameters makes no sense."""
+    for name, least in (("max_iter", 1), ("verbose", 0)):
+        value = getattr(estimator, name)
+        if not isinstance(value, int | np.integer) or value < least:
+            raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
+    if not (isinstance(estimator.tol, int | float | np.number) and estimator.tol >= 0):
+        raise ValueError(f"tol must be a number >= 0, got {estimator.tol!r}")
+    starts = estimator.n_init
+    if starts != "auto" and not (isinstance(starts, int | np.integer) and starts >= 1):
+        raise ValueError(f"n_init must be 'auto' or a whole number >= 1, got {starts!r}")
+    if estimator.engine not in ("auto", "array"):
+        raise ValueError(f"engine must be 'auto' or 'array', got {estimator.engine!r}")

@@ -3,61 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from ..constraints import Constraints
 from ._setup import Recipe
+from ._special import special_case
 from .hmrf import HMRFKMeans
 
 __all__ = ["COPKMeans", "ConstrainedKMeans", "SeededKMeans"]
 
+_PLAIN = {
+    "metric": "identity",
+    "metric_prior": None,
+    "logdet_weight": 0.0,
+    "penalty": "potts",
+    "inference": "icm",
+    "closure": False,
+}
 
+
+@special_case({**_PLAIN, "constraint_weight": 1.0, "label_reading": "absolute"})
 class SeededKMeans(HMRFKMeans):
     """Labels give the initial centres and nothing else (Basu, Banerjee & Mooney 2002).
 
     Pass labels as ``partial_labels`` (or ``y`` with ``labels_from_y=True``); class c starts
-    cluster c. Constraints, if given, add neighbourhoods for the clusters without a class.
+    cluster c. Without labels, constraints give the seeds.
     """
 
     _use_pairs = "none"
-    _absolute_weight = 0.0
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        distortion: Any = "euclidean",
-        init: Any = "neighbourhoods",
-        n_init: int | str = "auto",
-        max_iter: int = 100,
-        tol: float = 1e-4,
-        labels_from_y: bool = False,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_clusters,
-            distortion=distortion,
-            metric="identity",
-            penalty="potts",
-            init=init,
-            n_init=n_init,
-            max_iter=max_iter,
-            tol=tol,
-            labels_from_y=labels_from_y,
-            label_reading="absolute",
-            warm_start=warm_start,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            random_state=random_state,
-        )
+    _label_weight = 0.0
 
     def _recipe(self, n_features: int) -> Recipe:
-        return replace(super()._recipe(n_features), label_weight=self._absolute_weight)
+        return replace(super()._recipe(n_features), label_weight=self._label_weight)
 
 
 class ConstrainedKMeans(SeededKMeans):
@@ -75,9 +53,10 @@ class ConstrainedKMeans(SeededKMeans):
     """
 
     _use_pairs = "all"
-    _absolute_weight = np.inf
+    _label_weight = np.inf
 
 
+@special_case({**_PLAIN, "constraint_weight": np.inf, "label_reading": "relational"})
 class COPKMeans(HMRFKMeans):
     """K-means under constraints that must all hold (the problem of Wagstaff et al. 2001).
 
@@ -95,38 +74,6 @@ class COPKMeans(HMRFKMeans):
     >>> bool(labels[0] == labels[3] != labels[1])
     True
     """
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        distortion: Any = "euclidean",
-        init: Any = "neighbourhoods",
-        n_init: int | str = "auto",
-        max_iter: int = 100,
-        tol: float = 1e-4,
-        labels_from_y: bool = False,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_clusters,
-            distortion=distortion,
-            metric="identity",
-            penalty="potts",
-            constraint_weight=np.inf,
-            init=init,
-            n_init=n_init,
-            max_iter=max_iter,
-            tol=tol,
-            labels_from_y=labels_from_y,
-            warm_start=warm_start,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            random_state=random_state,
-        )
 
     def _effective(self, constraints: Constraints) -> Constraints:
         return constraints.scaled(np.inf)

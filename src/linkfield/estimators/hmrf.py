@@ -19,15 +19,15 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
 from .._random import as_generator
-from ..constraints import Constraints, readable
+from ..constraints import Constraints
 from ..distortions import as_distortion, as_penalty, start_metric
 from ..estimation import as_prior
 from ..exceptions import InfeasibleConstraintsError
 from ..inference import as_inference
 from ..inference.feasible import InfeasibleFieldError
-from ._em import HISTORY_DTYPE, Outcome, Stop, run
-from ._explain import Explanation, explain_ties, violation_table
-from ._inputs import check_clusters, knowledge, read_data, read_weights
+from ._em import HISTORY_DTYPE, Outcome, Stop, run, stopping_rule
+from ._explain import Explanation, explained, impossible, violation_table
+from ._inputs import check_clusters, check_parameters, knowledge, read_data, read_weights
 from ._setup import Recipe, Setup
 
 __all__ = ["HMRFKMeans"]
@@ -202,7 +202,7 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
             A row of weight 2 counts like two equal rows in all data terms; constraints have
             weights of their own.
         """
-        self._check_parameters()
+        check_parameters(self)
         distortion = as_distortion(self.distortion)
         X = read_data(self, X, distortion, reset=not self._warm())
         n, d = X.shape
@@ -221,7 +221,7 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
             reading=self.label_reading,
         )
         setup = Setup.of(self._recipe(d), X, weight, self._effective(known), absolute)
-        outcome = self._best_run(setup, self._stop(X, weight))
+        outcome = self._best_run(setup, stopping_rule(X, weight, self.max_iter, self.tol))
         self._store(X, setup, outcome)
         return self
 
@@ -236,19 +236,6 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
     def _effective(self, constraints: Constraints) -> Constraints:
         """Return the constraints as this estimator reads them."""
         return constraints
-
-    def _check_parameters(self) -> None:
-        for name, least in (("max_iter", 1), ("verbose", 0)):
-            value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or value < least:
-                raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
-        if not (isinstance(self.tol, int | float | np.number) and self.tol >= 0):
-            raise ValueError(f"tol must be a number >= 0, got {self.tol!r}")
-        starts = self.n_init
-        if starts != "auto" and not (isinstance(starts, int | np.integer) and starts >= 1):
-            raise ValueError(f"n_init must be 'auto' or a whole number >= 1, got {starts!r}")
-        if self.engine not in ("auto", "array"):
-            raise ValueError(f"engine must be 'auto' or 'array', got {self.engine!r}")
 
     def _recipe(self, n_features: int) -> Recipe:
         metric = start_metric(self.metric, n_features, self.n_clusters)
@@ -272,14 +259,6 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
     def _warm(self) -> bool:
         return bool(self.warm_start) and hasattr(self, "_model")
 
-    def _stop(self, X: Any, weight: FloatArray) -> Stop:
-        """Scale the tolerance by the mean variance of the features, as scikit-learn does."""
-        share = weight / weight.sum()
-        mean = np.asarray(share @ X).ravel()
-        square = np.asarray(share @ (X.multiply(X) if hasattr(X, "multiply") else X * X)).ravel()
-        variance = float(np.maximum(square - mean**2, 0.0).mean())
-        return Stop(int(self.max_iter), float(self.tol), float(self.tol) * variance)
-
     def _best_run(self, setup: Setup, stop: Stop) -> Outcome:
         rng = as_generator(self.random_state)
         n = len(setup.problem.engine.rows)
@@ -298,7 +277,7 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
             try:
                 outcome = run(setup.problem, model, labels, stop, rng, self._reporter(number))
             except InfeasibleFieldError as error:
-                raise InfeasibleConstraintsError(_impossible(setup, error)) from None
+                raise InfeasibleConstraintsError(impossible(setup, error)) from None
             if best is None or outcome.objective < best.objective:
                 best = outcome
         assert best is not None
@@ -424,7 +403,7 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         weight = 1.0
         if setup is not None:
             weight = float(setup.problem.engine.weight[i])
-            found = _explained(setup, self._model.metric, np.asarray(self.labels_, np.int64), i, K)
+            found = explained(setup, self._model.metric, np.asarray(self.labels_, np.int64), i, K)
         total = weight * distance + sum((values for _, values in found), np.zeros(K))
         return Explanation(int(i), int(self.labels_[i]), weight * distance, found, total)
 
@@ -437,39 +416,3 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         domain = {"i-divergence", "kl", "itakura-saito", "logistic"}
         tags.input_tags.positive_only = getattr(self.distortion, "name", self.distortion) in domain
         return tags
-
-
-def _explained(
-    setup: Setup, metric: Any, labels: IntArray, i: int, K: int
-) -> list[tuple[str, FloatArray]]:
-    """Return the parts that constraints and absolute labels add to a row's cost."""
-    problem = setup.problem
-    at = int(np.searchsorted(problem.tied, i))
-    if at == len(problem.tied) or problem.tied[at] != i:
-        return []
-
-    def name(tied: int) -> Any:
-        return setup.constraints._named(problem.tied[[tied]])[0]
-
-    found = explain_ties(problem.objective.pairs, metric, labels[problem.tied], at, name, K)
-    own = problem.label_costs[at]
-    return [*found, ("its label", own)] if own.any() else found
-
-
-def _impossible(setup: Setup, error: InfeasibleFieldError) -> str:
-    """Say which constraints cannot be kept together."""
-    K = setup.recipe.n_clusters
-    if error.core is None:
-        return (
-            f"no assignment to {K} clusters that keeps all hard constraints was found within the "
-            "search limit; give more clusters, or finite weights"
-        )
-    problem = setup.problem
-    first = np.full(problem.node.max() + 1, np.iinfo(np.int64).max)
-    np.minimum.at(first, problem.node, problem.tied)
-    names = setup.constraints._named(np.sort(first[error.core]))
-    return (
-        f"the hard cannot-links among the rows {readable(names, 12)} (with the rows that "
-        f"must-links join to them) need more than {K} clusters; give more clusters, or give some "
-        "of these constraints a finite weight"
-    )

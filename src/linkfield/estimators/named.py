@@ -1,20 +1,26 @@
-"""The methods of the papers by their own names: special cases of one model."""
+"""The methods of the papers by their own names: special cases of one model.
+
+All take the parameters of :class:`HMRFKMeans` that they leave open.
+"""
 
 from __future__ import annotations
 
-from typing import Any
-
+from ._special import special_case
 from .hmrf import HMRFKMeans
 
 __all__ = ["KMeansI", "KMeansIC", "KMeansICD", "MKMeans", "MPCKMeans", "PCKMeans"]
 
+_LABELS = {"label_reading": "relational"}
+_PLAIN = {"metric": "identity", "metric_prior": None, "logdet_weight": 0.0}
 
+
+@special_case({**_PLAIN, **_LABELS, "penalty": "potts"})
 class PCKMeans(HMRFKMeans):
     """Pairwise-constrained k-means: every violation costs its weight (Basu et al. 2003, eq. 1).
 
     Seeds from neighbourhoods, a fixed metric, the Potts penalty. The scale of ``distortion``
-    decides how much a unit of constraint weight is worth; see :class:`HMRFKMeans` for the
-    parameters.
+    decides how much a unit of constraint weight is worth. Parameters: those of
+    :class:`HMRFKMeans`, without the metric's and the penalty.
 
     Examples
     --------
@@ -26,92 +32,19 @@ class PCKMeans(HMRFKMeans):
     0
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        distortion: Any = "euclidean",
-        inference: Any = "icm",
-        constraint_weight: float = 1.0,
-        closure: bool | str = "auto",
-        init: Any = "neighbourhoods",
-        n_init: int | str = "auto",
-        max_iter: int = 100,
-        tol: float = 1e-4,
-        labels_from_y: bool = False,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_clusters,
-            distortion=distortion,
-            metric="identity",
-            penalty="potts",
-            inference=inference,
-            constraint_weight=constraint_weight,
-            closure=closure,
-            init=init,
-            n_init=n_init,
-            max_iter=max_iter,
-            tol=tol,
-            labels_from_y=labels_from_y,
-            warm_start=warm_start,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            random_state=random_state,
-        )
 
-
+@special_case({"distortion": "euclidean", **_LABELS})
 class MPCKMeans(HMRFKMeans):
     """Metric learning and pairwise constraints together (Basu et al. 2003; Bilenko et al. 2004).
 
     ``penalty="hmrf"`` is the shape of 2004, which brings violated must-links together;
-    ``penalty="mpc2003"`` the printed one of 2003. ``metric`` may be any but "identity"; see
-    :class:`HMRFKMeans` for the other parameters.
+    ``penalty="mpc2003"`` the printed one of 2003. ``metric="full-per-cluster"`` is the model of
+    Bilenko et al. Parameters: those of :class:`HMRFKMeans`, without the distortion, which is the
+    squared Euclidean one.
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        metric: str = "diagonal",
-        penalty: Any = "hmrf",
-        inference: Any = "icm",
-        constraint_weight: float = 1.0,
-        closure: bool | str = "auto",
-        init: Any = "neighbourhoods",
-        n_init: int | str = "auto",
-        max_iter: int = 100,
-        tol: float = 1e-4,
-        metric_prior: Any = "wishart",
-        labels_from_y: bool = False,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_clusters,
-            metric=metric,
-            penalty=penalty,
-            inference=inference,
-            constraint_weight=constraint_weight,
-            closure=closure,
-            init=init,
-            n_init=n_init,
-            max_iter=max_iter,
-            tol=tol,
-            metric_prior=metric_prior,
-            labels_from_y=labels_from_y,
-            warm_start=warm_start,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            random_state=random_state,
-        )
 
-
+@special_case({"inference": "icm"}, init="k-means++")
 class MKMeans(MPCKMeans):
     """Metric learning alone (Basu et al. 2003, 4.2): constraints shape the metric only.
 
@@ -121,44 +54,8 @@ class MKMeans(MPCKMeans):
 
     _use_pairs = "metric"
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        metric: str = "diagonal",
-        penalty: Any = "hmrf",
-        constraint_weight: float = 1.0,
-        closure: bool | str = "auto",
-        init: Any = "k-means++",
-        n_init: int | str = "auto",
-        max_iter: int = 100,
-        tol: float = 1e-4,
-        metric_prior: Any = "wishart",
-        labels_from_y: bool = False,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_clusters,
-            metric=metric,
-            penalty=penalty,
-            constraint_weight=constraint_weight,
-            closure=closure,
-            init=init,
-            n_init=n_init,
-            max_iter=max_iter,
-            tol=tol,
-            metric_prior=metric_prior,
-            labels_from_y=labels_from_y,
-            warm_start=warm_start,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            random_state=random_state,
-        )
 
-
+@special_case({"metric": "diagonal", **_LABELS}, distortion="cosine", init="farthest-first")
 class KMeansICD(HMRFKMeans):
     """KMeans-I-C-D of Basu et al. 2004: initialisation, constraints and distance learning.
 
@@ -166,55 +63,13 @@ class KMeansICD(HMRFKMeans):
     ``distortion`` "cosine" or "i-divergence" the two that the paper tests.
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        distortion: Any = "cosine",
-        penalty: Any = "hmrf",
-        inference: Any = "icm",
-        constraint_weight: float = 1.0,
-        closure: bool | str = "auto",
-        init: Any = "farthest-first",
-        n_init: int | str = "auto",
-        max_iter: int = 100,
-        tol: float = 1e-4,
-        metric_prior: Any = "wishart",
-        labels_from_y: bool = False,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_clusters,
-            distortion=distortion,
-            metric=self._ablated_metric,
-            penalty=penalty,
-            inference=inference,
-            constraint_weight=constraint_weight,
-            closure=closure,
-            init=init,
-            n_init=n_init,
-            max_iter=max_iter,
-            tol=tol,
-            metric_prior=metric_prior,
-            labels_from_y=labels_from_y,
-            warm_start=warm_start,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            random_state=random_state,
-        )
 
-    _ablated_metric = "diagonal"
-
-
-class KMeansIC(KMeansICD):
+@special_case({**_PLAIN, **_LABELS}, distortion="cosine", init="farthest-first")
+class KMeansIC(HMRFKMeans):
     """KMeans-I-C of Basu et al. 2004: initialisation and constraints, no distance learning."""
 
-    _ablated_metric = "identity"
 
-
+@special_case({"penalty": "potts", "constraint_weight": 1.0, "closure": False, "inference": "icm"})
 class KMeansI(KMeansIC):
     """KMeans-I of Basu et al. 2004: constraints for the initialisation only."""
 

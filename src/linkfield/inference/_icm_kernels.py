@@ -11,26 +11,18 @@ from p. A node i of block p then pays
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from .._rows import CSRRows
-from ..field import PottsField
-
-__all__ = ["Groups", "State", "components", "insert", "sweep", "sweep_components"]
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
+__all__ = ["Graph", "Groups", "Links", "Tables", "insert", "place_all", "sweep", "sweep_components"]
 
 #: A move must gain this share of the costs it compares, or rounding could go round in circles.
 GAIN = 1e-12
 
 
-class _Graph(NamedTuple):
+class Graph(NamedTuple):
     """Unary costs and edges by node."""
 
     unary: Any
@@ -41,11 +33,11 @@ class _Graph(NamedTuple):
     differ: Any
 
 
-class _Links(NamedTuple):
+class Links(NamedTuple):
     """Entailed links: fixed parts."""
 
     block: Any
-    weight: float
+    weight: Any
     size: Any
     b: Any
     own: Any
@@ -60,7 +52,7 @@ class _Links(NamedTuple):
     node_neighbour: Any
 
 
-class _Tables(NamedTuple):
+class Tables(NamedTuple):
     """Entailed links: sums under the current labels."""
 
     n: Any
@@ -81,134 +73,6 @@ class Groups(NamedTuple):
     node: Any
     component: Any
     block: Any
-
-
-@dataclass
-class State:
-    """A labelling in progress, with the tables that go with it."""
-
-    graph: _Graph
-    links: _Links
-    tables: _Tables
-    labels: IntArray
-
-    @classmethod
-    def of(cls, field: PottsField, start: IntArray | None) -> State:
-        """Prepare a field; nodes have no label yet unless ``start`` gives them one."""
-        links = _links(field)
-        tables = _empty_tables(links, field.n_labels)
-        labels = np.full(field.n_nodes, -1, dtype=np.int64)
-        state = cls(_graph(field), links, tables, labels)
-        if start is not None:
-            given = np.ascontiguousarray(start, dtype=np.int64)
-            _place_all(state.links, state.tables, state.labels, given)
-        return state
-
-
-def _graph(field: PottsField) -> _Graph:
-    m, n = len(field.edges), field.n_nodes
-    ends = np.concatenate([field.edges[:, 0], field.edges[:, 1]])
-    other = np.concatenate([field.edges[:, 1], field.edges[:, 0]])
-    pointer, order = _by_node(ends, n)
-    costs = [c[:, None] if c.ndim == 1 else c for c in (field.agree_cost, field.differ_cost)]
-    width = max(c.shape[1] for c in costs)
-    agree, differ = (np.ascontiguousarray(np.broadcast_to(c, (m, width))) for c in costs)
-    edge = np.tile(np.arange(m), 2)[order]
-    return _Graph(field.unary, pointer, other[order], edge, agree, differ)
-
-
-def _by_node(ends: IntArray, n: int) -> tuple[IntArray, IntArray]:
-    pointer = np.zeros(n + 1, dtype=np.int64)
-    np.cumsum(np.bincount(ends, minlength=n), out=pointer[1:])
-    return pointer, np.argsort(ends, kind="stable")
-
-
-def _links(field: PottsField) -> _Links:
-    links, n = field.entailed, field.n_nodes
-    none = np.empty(0, np.int64)
-    if links is None:
-        zero, flat = np.zeros(n), np.zeros((1, n))
-        empty = np.zeros(n + 1, np.int64)
-        block = np.full(n, -1, np.int64)
-        return _Links(
-            block, 0.0, zero, flat, flat, np.zeros(1), np.zeros((1, n, 0)),
-            none, none, np.empty(0), np.zeros(1, np.int64), none, empty, none,
-        )  # fmt: skip
-    both = np.concatenate([links.block_pairs, links.block_pairs[:, ::-1]])
-    block_pointer, order = _by_node(both[:, 0], links.n_blocks)
-    node_pointer, node_order = _by_node(links.node_blocks[:, 0], n)
-    first = links.z[0]
-    z = np.zeros((len(links.z), n, 0))
-    pointer, index, value = none, none, np.empty(0)
-    if isinstance(first, CSRRows) and len(links.z) == 1:
-        pointer, index = first.X.indptr.astype(np.int64), first.X.indices.astype(np.int64)
-        value = first.X.data.astype(np.float64)
-        squares = first.X.multiply(first.X).sum(axis=1)[None, :]
-    else:
-        z = np.ascontiguousarray([part.dense() for part in links.z], dtype=np.float64)
-        squares = np.einsum("kni,kni->kn", z, z)
-    own = 2.0 * links.size * links.b - np.asarray(squares)
-    return _Links(
-        links.block, links.weight, links.size, np.ascontiguousarray(links.b), own, links.top,
-        z, pointer, index, value,
-        block_pointer, both[order][:, 1].copy(), node_pointer, links.node_blocks[node_order][:, 1],
-    )  # fmt: skip
-
-
-def _empty_tables(links: _Links, n_labels: int) -> _Tables:
-    G = len(links.block_pointer) - 1
-    width = links.z.shape[2]
-    if len(links.z_pointer):
-        width = int(links.z_index.max(initial=-1)) + 1
-    kinds = len(links.b)
-    sums = [
-        (np.zeros((G, k)), np.zeros((G, k)), np.zeros((G, k, width)))
-        for k in (n_labels, n_labels, kinds)
-    ]
-    return _Tables(*sums[0], *sums[1], *sums[2])
-
-
-def components(field: PottsField) -> Groups:
-    """Return the must-link components of two nodes or more that can move as a whole.
-
-    A component that holds two blocks, or a node that is apart from its own block, contradicts
-    itself; its nodes move one by one only.
-    """
-    component = field.together
-    n = int(component.max(initial=-1)) + 1
-    block = np.full(n, -1, dtype=np.int64)
-    movable = np.bincount(component, minlength=n) >= 2
-    links = field.entailed
-    if links is not None:
-        member = np.flatnonzero(links.block >= 0)
-        pairs = np.unique(np.column_stack([component[member], links.block[member]]), axis=0)
-        block[pairs[:, 0]] = pairs[:, 1]
-        movable &= np.bincount(pairs[:, 0], minlength=n) <= 1
-        home = np.full(links.n_blocks, -1, dtype=np.int64)
-        home[pairs[:, 1]] = pairs[:, 0]
-        r, g = links.node_blocks.T
-        movable[component[r][component[r] == home[g]]] = False
-    keep = np.flatnonzero(movable[component])
-    order = keep[np.argsort(component[keep], kind="stable")]
-    numbers, counts = np.unique(component[order], return_counts=True)
-    pointer = np.r_[0, np.cumsum(counts)].astype(np.int64)
-    return Groups(pointer, order, component, block[numbers])
-
-
-def insert(state: State, order: IntArray) -> None:
-    """Label the nodes one after the other, those without a label ignored."""
-    _insert(state.graph, state.links, state.tables, state.labels, order)
-
-
-def sweep(state: State, order: IntArray) -> int:
-    """Visit every node once; return how many moved."""
-    return int(_sweep(state.graph, state.links, state.tables, state.labels, order))
-
-
-def sweep_components(state: State, groups: Groups) -> int:
-    """Visit every movable component once; return how many moved."""
-    args = (state.graph, state.links, state.tables, state.labels, groups)
-    return int(_sweep_components(*args))
 
 
 @njit(cache=True)
@@ -268,7 +132,7 @@ def _place(links, tables, labels, i, label):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _place_all(links, tables, labels, start):  # type: ignore[no-untyped-def]
+def place_all(links, tables, labels, start):  # type: ignore[no-untyped-def]
     for i in range(labels.shape[0]):
         _place(links, tables, labels, i, start[i])
 
@@ -368,7 +232,7 @@ def _gains(new, old):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _insert(graph, links, tables, labels, order):  # type: ignore[no-untyped-def]
+def insert(graph, links, tables, labels, order):  # type: ignore[no-untyped-def]
     out = np.empty(graph.unary.shape[1])
     for i in order:
         _node_costs(graph, links, tables, labels, i, out)
@@ -376,7 +240,7 @@ def _insert(graph, links, tables, labels, order):  # type: ignore[no-untyped-def
 
 
 @njit(cache=True)
-def _sweep(graph, links, tables, labels, order):  # type: ignore[no-untyped-def]
+def sweep(graph, links, tables, labels, order):  # type: ignore[no-untyped-def]
     out = np.empty(graph.unary.shape[1])
     moves = 0
     for i in order:
@@ -450,7 +314,7 @@ def _component_costs(graph, links, tables, labels, groups, c, out):  # type: ign
 
 
 @njit(cache=True)
-def _sweep_components(graph, links, tables, labels, groups):  # type: ignore[no-untyped-def]
+def sweep_components(graph, links, tables, labels, groups):  # type: ignore[no-untyped-def]
     out = np.empty(graph.unary.shape[1])
     moves = 0
     for c in range(groups.pointer.shape[0] - 1):

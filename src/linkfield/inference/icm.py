@@ -52,7 +52,7 @@ class ICM(Inference):
         """Label a field, from ``start`` or by inserting its nodes one after the other."""
         if field.n_nodes == 0:
             return InferenceResult(np.empty(0, np.int64), 0.0)
-        from . import _icm_kernels as kernels  # numba is loaded only when it is needed
+        from ._icm_state import State, components  # numba is loaded only when it is needed
 
         if start is not None:
             start = np.asarray(start)
@@ -62,20 +62,20 @@ class ICM(Inference):
                     f"0..{field.n_labels - 1}"
                 )
         rng = as_generator(random_state)
-        state = kernels.State.of(field.finite, start)
+        state = State.of(field.finite, start)
         if start is None:
-            kernels.insert(state, rng.permutation(field.n_nodes))
-        groups = kernels.components(field.finite) if self.component_moves else None
+            state.insert(rng.permutation(field.n_nodes))
+        groups = components(field.finite) if self.component_moves else None
         sweeps, moved = 0, True
         while moved and sweeps < self.max_sweeps:
             sweeps += 1
-            moved = kernels.sweep(state, rng.permutation(field.n_nodes)) > 0
+            moved = state.sweep(rng.permutation(field.n_nodes)) > 0
             if not moved and groups is not None:
-                moved = kernels.sweep_components(state, groups) > 0
+                moved = state.sweep_components(groups) > 0
             if not moved and self.component_moves:
                 better = renamed(field.finite, state.labels)
                 moved = better is not None
                 if better is not None:
-                    state = kernels.State.of(field.finite, better)
+                    state = State.of(field.finite, better)
         labels = state.labels
         return InferenceResult(labels, field.energy(labels), n_iter=sweeps, converged=not moved)
