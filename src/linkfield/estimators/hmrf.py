@@ -39,7 +39,7 @@ IntArray = NDArray[np.int64]
 class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """K-means with must-links, cannot-links and a learned distance (Basu et al. 2004).
 
-    Minimises, over labels L, centres μ and the metric θ,
+    Minimises, over labels L, centres μ and the metric θ::
 
         J = Σ_i v_i D_θ(x_i, μ_{l_i}) + Σ_ML w f^M_θ [l_i ≠ l_j] + Σ_CL w f^C_θ [l_i = l_j] + R(θ)
 
