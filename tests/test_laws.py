@@ -83,7 +83,12 @@ def naive_regulariser(model, rows, v, each):
     if isinstance(prior, Rayleigh):
         a, s2 = each[0], prior.scale**2
         return total + np.sum(a**2 / (2 * s2) - np.log(a) + np.log(s2))
-    nu = N / d if directional else (d + 1 if per_cluster else 1e-3 * N)
+    if directional:
+        unit = rows - rows.mean(axis=1, keepdims=True) if name == "correlation" else rows
+        share = v @ (unit / np.linalg.norm(unit, axis=1, keepdims=True)) ** 2
+        nu = np.maximum(share.mean(), 0.4 * share)
+        return float(np.sum(nu * (each[0] - np.log(each[0]))))
+    nu = d + 1 if per_cluster else 1e-3 * N
     centre = v @ rows / N
     if name in ("i-divergence", "kl", "logistic"):
         u0 = np.full(d, 0.5 if name == "logistic" else centre.sum() / d)
@@ -91,8 +96,6 @@ def naive_regulariser(model, rows, v, each):
     if full:
         S = sum(v[i] * np.outer(x - centre, x - centre) for i, x in enumerate(rows)) / N
         S += 1e-6 * np.trace(S) / d * np.eye(d)
-    elif directional:
-        S = np.ones(d)
     else:
         unit = np.eye(d)
         S = np.array(

@@ -56,6 +56,7 @@ def before_after(
     *,
     weights: FloatArray | None = None,
     titles: tuple[str, str] = ("before", "after"),
+    truth: Any = None,
 ) -> Path:
     """Draw two clusterings of the same rows side by side, with the constraints on the second.
 
@@ -70,6 +71,8 @@ def before_after(
     weights : array (d,), optional
         Feature weights of the plane that both pictures are drawn in.
     titles : pair of str
+    truth : int array (n,), optional
+        True classes, drawn as the shape of the points; colours are clusters.
     """
     from matplotlib.figure import Figure
 
@@ -78,32 +81,35 @@ def before_after(
     figure = Figure(figsize=(11, 5), layout="constrained")
     axes = figure.subplots(1, 2, sharex=True, sharey=True)
     for axis, labels, title in zip(axes, (before, after), titles, strict=True):
-        _scatter(axis, plane, np.asarray(labels))
+        _scatter(axis, plane, np.asarray(labels), truth)
         axis.set_title(title)
-        axis.set_xlabel("first main direction")
+        axis.set_xlabel(
+            "first main direction" + (", learned metric" if weights is not None else "")
+        )
     axes[0].set_ylabel("second main direction")
     _links(axes[1], plane, constraints, after)
     handles, names = axes[1].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=6, frameon=False)
+    figure.legend(handles, names, loc="outside lower center", ncols=8, frameon=False)
     target = Path(path)
     with replacing(target) as file:
         figure.savefig(file, dpi=130, format=target.suffix.lstrip(".") or "png")
     return target
 
 
-def _scatter(axis: Any, plane: FloatArray, labels: IntArray) -> None:
+def _scatter(axis: Any, plane: FloatArray, labels: IntArray, truth: Any) -> None:
+    """Draw the rows: colours are clusters, shapes true classes (or clusters again)."""
+    shape = labels if truth is None else np.asarray(truth)
+    style = {"s": 22, "edgecolors": "white", "linewidths": 0.4, "zorder": 3}
     for h in np.unique(labels):
-        mine = labels == h
-        axis.scatter(
-            *plane[mine].T,
-            s=22,
-            color=COLOURS[h % len(COLOURS)],
-            marker=MARKERS[h % len(MARKERS)],
-            edgecolors="white",
-            linewidths=0.4,
-            label=f"cluster {h}",
-            zorder=3,
-        )
+        for c in np.unique(shape[labels == h]):
+            mine = (labels == h) & (shape == c)
+            look = {"color": COLOURS[h % len(COLOURS)], "marker": MARKERS[c % len(MARKERS)]}
+            axis.scatter(*plane[mine].T, **style, **look)
+        marker = MARKERS[h % len(MARKERS)] if truth is None else "o"
+        axis.scatter([], [], color=COLOURS[h % len(COLOURS)], marker=marker, label=f"cluster {h}")
+    for c in np.unique(shape) if truth is not None else ():
+        marker = MARKERS[c % len(MARKERS)]
+        axis.scatter([], [], color="#777777", marker=marker, label=f"class {c}")
     axis.set_xticks([])
     axis.set_yticks([])
 
@@ -127,8 +133,8 @@ def _links(axis: Any, plane: FloatArray, constraints: Constraints, labels: IntAr
                 list(segments[chosen]),
                 colors=colour,
                 linestyles=style,
-                linewidths=0.8,
-                alpha=0.6,
+                linewidths=0.7,
+                alpha=0.6 if style == "solid" else 0.3,
                 label=name,
                 zorder=2,
             )

@@ -611,9 +611,11 @@ def test_ids_that_were_not_declared_must_all_be_found():
     assert spoken(c.align(["b", "a", "slip"]).align(["slip", "b"])) == [("b", "slip", "cannot", 1)]
 
 
-def test_positions_cannot_be_aligned():
-    with pytest.raises(ValueError, match=r"hold row positions, not ids.*sample_id=ids"):
-        Constraints([(0, 1)]).align([0, 1])
+def test_whole_numbers_are_ids_once_the_rows_have_ids():
+    c = Constraints([(3, 1)]).align([3, 2, 1, 0])
+    assert c.pairs()[["a", "b"]].tolist() == [(0, 2)]
+    with pytest.raises(ValueError, match=r"does not have: 3; .*text"):
+        Constraints([(3, 1)]).align(["3", "1", 1])
 
 
 def test_align_refuses_duplicate_ids():

@@ -545,10 +545,10 @@ def test_impossible_priors_are_refused(bad: float) -> None:
 def test_wishart_scale_is_regular(seed: int) -> None:
     rng = np.random.default_rng(seed)
     x = rng.normal(size=4)
-    S = Wishart().scale(np.outer(x, x), start_metric("full", 4, 1))
+    S = Wishart().scale(np.outer(x, x), start_metric("full", 4, 1), 1001.0)
     assert np.linalg.eigvalsh(S).min() > 0
     np.testing.assert_allclose(S, np.outer(x, x) + 1e-6 * (x @ x) / 4 * np.eye(4))
-    a = Wishart().scale(np.array([0.0, 2.0]), start_metric("diagonal", 2, 1))
-    np.testing.assert_allclose(a, [1e-6, 2.0 + 1e-6])
-    zero = Wishart().scale(np.zeros((2, 2)), start_metric("full", 2, 1))
+    a = Wishart().scale(np.array([0.0, 2.0]), start_metric("diagonal", 2, 1), 1001.0)
+    np.testing.assert_allclose(a, [1001.0, 2.0 + 1e-6])  # a constant feature: weight 1/mean
+    zero = Wishart().scale(np.zeros((2, 2)), start_metric("full", 2, 1), 1001.0)
     np.testing.assert_array_equal(zero, np.eye(2))

@@ -15,6 +15,7 @@ from rich.progress import track
 from rich.table import Table
 from sklearn import datasets
 from sklearn.cluster import KMeans
+from sklearn.preprocessing import StandardScaler
 
 from ..constraints import Constraints
 from ..estimators import HMRFKMeans
@@ -25,6 +26,7 @@ __all__ = ["demo"]
 DATA = {"wine": datasets.load_wine, "iris": datasets.load_iris, "digits": datasets.load_digits}
 METHODS = (
     ("k-means", 0),
+    ("k-means, scaled features", 0),
     ("linkfield", 0),
     ("linkfield", 20),
     ("linkfield", 50),
@@ -64,9 +66,8 @@ def demo(data: str, draws: int, seed: int, out: Path, width: int | None) -> None
     K = len(np.unique(y))
     console.print(
         f"\n[bold]{data}[/bold]: {X.shape[0]} rows, {X.shape[1]} features as they come, "
-        f"{K} classes.\nPairs of rows are drawn from one half of the data; rows of one class are "
-        "a must-link, of two\nclasses a cannot-link. Scores are on the other half, of which "
-        "nothing is known.\n"
+        f"{K} classes.\nPairs are drawn from one half of the rows: a must-link where their "
+        "classes are\nthe same, else a cannot-link. Scores are on the other half.\n"
     )
     lines, model, known = _figures(X, y, K, draws, seed, console)
     console.print(_table(lines, draws))
@@ -88,8 +89,9 @@ def _figures(
         partial[hidden] = -1
         known = Constraints.from_labels(partial, n_pairs=n, random_state=s)
         violated = 0
-        if method == "k-means":
-            labels = KMeans(K, n_init=1, random_state=s).fit(X).labels_
+        if method.startswith("k-means"):
+            data = X if method == "k-means" else StandardScaler().fit_transform(X)
+            labels = KMeans(K, n_init=1, random_state=s).fit(data).labels_
         else:
             model = HMRFKMeans(K, random_state=s).fit(X, constraints=known)
             labels, violated = model.labels_, len(model.violations_)
@@ -102,7 +104,7 @@ def _figures(
     lines = []
     for (method, n), values in found.items():
         nmi, f_score, violated = np.mean(values, axis=0)
-        name = f"{method}, {n} constraints" if n else method
+        name = f"{method}, {n or 'no'} constraints" if method == "linkfield" else method
         lines.append(_Line(name, nmi, f_score, violated if n else None))
     return lines, *first
 
@@ -131,7 +133,7 @@ def _weights(console: Console, model: HMRFKMeans, X: NDArray[Any], names: list[s
     for name in ("feature", "k-means", "linkfield", ""):
         table.add_column(name, justify="right" if name in ("k-means", "linkfield") else "left")
     for m in order:
-        bar = "█" * max(1, round(40 * share[m] / share[order[0]]))
+        bar = "█" * max(1, round(20 * share[m] / share[order[0]]))
         table.add_row(names[m], f"{plain[m]:.1%}", f"{share[m]:.1%}", f"[green]{bar}[/green]")
     console.print(table)
 
@@ -153,7 +155,10 @@ def _picture(
 
     before = matched_labels(KMeans(K, n_init=1, random_state=seed).fit(X).labels_, y)
     n = known.n_must_link + known.n_cannot_link
-    titles = ("k-means", f"linkfield with {n} constraints")
+    scores = [normalized_mutual_info(y, labels) for labels in (before, model.labels_)]
+    titles = (f"k-means (NMI {scores[0]:.2f})", f"linkfield, {n} constraints ({scores[1]:.2f})")
     weights = np.asarray(model.metric_, np.float64)
-    path = before_after(X, before, model.labels_, known, out, weights=weights, titles=titles)
+    path = before_after(
+        X, before, model.labels_, known, out, weights=weights, titles=titles, truth=y
+    )
     console.print(f"Before and after: [bold]{path}[/bold]\n")

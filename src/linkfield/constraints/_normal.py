@@ -119,9 +119,14 @@ def _joined_sources(source: NDArray[np.object_], starts: IntArray) -> NDArray[np
 
 
 def is_missing(value: Any) -> bool:
-    """Say whether a label stands for "unknown": -1, None, NaN or a data frame's missing value."""
+    """Say whether a label stands for "unknown": -1, None, NaN, empty text, a frame's missing value.
+
+    The text "-1" means the same, as it comes out of text files.
+    """
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
+    if isinstance(value, str):
+        return value.strip() in ("", "-1")
     if isinstance(value, float | np.floating):
         return bool(np.isnan(value)) or value == -1
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and value == -1

@@ -244,6 +244,11 @@ class Constraints:
         return self._ids
 
     @property
+    def knows_positions(self) -> bool:
+        """Whether row numbers are positions in the data, not just the order of first mention."""
+        return self._ids is None or self._ids_declared
+
+    @property
     def labels(self) -> PartialLabels:
         """The labels that were given as such."""
         return self._labels
@@ -342,6 +347,8 @@ class Constraints:
     def align(self, sample_id: Any, *, missing: str | None = None) -> Constraints:
         """Return the constraints for rows whose ids are ``sample_id``, in that order.
 
+        Pairs of whole numbers that were given without ids are read as ids.
+
         Parameters
         ----------
         sample_id : sequence
@@ -351,22 +358,22 @@ class Constraints:
             just not here), and an error if not (the id may be a slip of the pen).
         """
         ids = normal.as_ids(sample_id)
-        if self._ids is None:
-            raise ValueError(
-                "these constraints hold row positions, not ids: make them with "
-                "Constraints(..., sample_id=ids) to align them by id"
-            )
         if missing not in (None, "raise", "drop"):
             raise ValueError(f"missing must be 'raise' or 'drop', got {missing!r}")
-        new = normal.positions_of(self._ids.tolist(), ids)
-        policy = missing or ("drop" if self._ids_declared else "raise")
         used = self.tied_rows()
+        # Whole numbers that were given without ids are ids themselves, once the rows have ids.
+        own = (
+            normal.as_ids(range(int(used.max(initial=-1)) + 1)) if self._ids is None else self._ids
+        )
+        new = normal.positions_of(own.tolist(), ids)
+        policy = missing or ("drop" if self._ids_declared else "raise")
         absent = used[new[used] < 0]
         if policy == "raise" and len(absent):
             raise ValueError(
                 f"constraints name rows that sample_id does not have: "
-                f"{normal.readable(self._ids[absent].tolist())}; correct the ids, or drop those "
-                "constraints with align(sample_id, missing='drop')"
+                f"{normal.readable(own[absent].tolist())}; correct the ids (is one side text and "
+                "the other numbers?), or drop those constraints with align(sample_id, "
+                "missing='drop')"
             )
         return self._renumber(new, ids=ids, ids_declared=True)
 

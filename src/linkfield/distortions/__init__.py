@@ -10,6 +10,7 @@ from .metrics import METRICS, Metric, start_metric
 from .penalties import HMRFPenalty, MPC2003Penalty, Penalty, PottsPenalty, as_penalty
 
 __all__ = [
+    "DISTORTIONS",
     "METRICS",
     "Bregman",
     "Correlation",

@@ -7,6 +7,7 @@ blocks, so the number of threads never changes a bit of the answer.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -23,6 +24,11 @@ from ..distortions import Distortion, Metric
 from ..estimation import Model, Statistics, summarize
 
 __all__ = ["ArrayEngine"]
+
+
+#: threadpoolctl limits the whole process, so fits that overlap in several threads take turns:
+#: otherwise one would restore the other's limit and leave BLAS with a single thread for good.
+_blas = threading.Lock()
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -64,7 +70,7 @@ class ArrayEngine:
         if len(blocks) == 1:
             return [function(blocks[0])]
         # BLAS adds up in another order with other numbers of threads, so it gets one always.
-        with threadpool_limits(1):
+        with _blas, threadpool_limits(1):
             if self.n_jobs == 1:
                 return [function(block) for block in blocks]
             with ThreadPoolExecutor(self.n_jobs) as pool:
@@ -83,7 +89,9 @@ class ArrayEngine:
         def one(block: slice) -> Statistics:
             rows, free = self.rows.take(block), self.free[block]
             costs = self.costs(rows, model, offsets)
-            labels[block] = np.where(free, _nearest(costs, labels[block]), labels[block])
+            rounding = self._rounding(rows, model, offsets, costs)
+            nearest = _nearest(costs, rounding, labels[block])
+            labels[block] = np.where(free, nearest, labels[block])
             mine = np.where(free, labels[block], 0)
             return summarize(
                 self.distortion, rows, self.weight[block], mine, model.metric, self.n_clusters, free
@@ -98,6 +106,16 @@ class ArrayEngine:
         if model.metric.per_cluster:
             costs = costs + self.distortion.row_offset(rows, model.metric)
         return np.asarray(costs + offsets.astype(costs.dtype))
+
+    def _rounding(
+        self, rows: Rows, model: Model, offsets: FloatArray, costs: NDArray[Any]
+    ) -> NDArray[Any]:
+        """Return how far each cost may be off: some units in the last place of its terms."""
+        g, _ = self.distortion.centre_terms(model.centres, model.metric)
+        terms = np.abs(costs) + (np.abs(g) + np.abs(offsets)).astype(costs.dtype)
+        if model.metric.per_cluster:
+            terms = terms + self.distortion.row_offset(rows, model.metric)
+        return np.asarray(4.0 * np.finfo(costs.dtype).eps * terms)
 
     def statistics(self, labels: IntArray, metric: Metric) -> Statistics:
         """Return the statistics of all rows under a labelling."""
@@ -125,6 +143,27 @@ class ArrayEngine:
             return part
 
         return np.asarray(self.add(one))
+
+    def _moments(self, metric: Metric) -> FloatArray:
+        """Return Σ v φ̃(x) and Σ v φ̃(x)², feature by feature."""
+
+        def one(block: slice) -> FloatArray:
+            rows, weight = self.rows.take(block), self.weight[block]
+            scale = self.distortion.row_scale(rows, metric)
+            factor = np.ones(len(rows)) if scale is None else np.asarray(scale, np.float64)
+            first = rows.sums((weight * factor)[None, :])
+            return np.concatenate([first, rows.square_sums((weight * factor**2)[None, :])])
+
+        return np.asarray(self.add(one))
+
+    def mean_variance(self, metric: Metric) -> float:
+        """Return the mean over features of the variance of φ̃(x)."""
+        mean, square = self._moments(metric) / self.weight.sum()
+        return float(np.maximum(square - mean**2, 0.0).mean())
+
+    def feature_shares(self, metric: Metric) -> FloatArray:
+        """Return Σ v φ̃(x)² of every feature."""
+        return np.asarray(self._moments(metric)[1])
 
     def gradient(self, labels: IntArray, M: FloatArray, metric: Metric) -> FloatArray:
         """Return ∂/∂a Σ v D of a directional measure."""
@@ -156,16 +195,15 @@ class ArrayEngine:
         return at[order][np.isfinite(cost[order])]
 
 
-def _nearest(costs: NDArray[Any], old: IntArray) -> IntArray:
+def _nearest(costs: NDArray[Any], rounding: NDArray[Any], old: IntArray) -> IntArray:
     """Return the cheapest label of each row; the old one stays unless another is cheaper.
 
-    "Cheaper" is by more than the rounding of the costs' dtype, so that float32 data cannot make
-    the objective rise.
+    "Cheaper" is by more than the rounding of the two costs compared, so that float32 data cannot
+    make the objective rise.
     """
-    n = len(costs)
-    best = costs.argmin(axis=1)
+    row, best = np.arange(len(costs)), costs.argmin(axis=1)
     known = old >= 0
-    previous = costs[np.arange(n), np.where(known, old, 0)]
-    slack = 4.0 * np.finfo(costs.dtype).eps * np.abs(costs).max(axis=1)
-    stays = known & (previous <= costs[np.arange(n), best] + slack)
+    mine = np.where(known, old, 0)
+    slack = rounding[row, mine] + rounding[row, best]
+    stays = known & (costs[row, mine] <= costs[row, best] + slack)
     return np.where(stays, old, best)

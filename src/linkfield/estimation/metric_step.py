@@ -50,11 +50,17 @@ def _rayleigh(g: FloatArray, e: float, s: float) -> FloatArray:
 
 
 def _inverse(S: FloatArray) -> FloatArray:
-    """Invert a symmetric matrix with its eigenvalues floored at 1e-8 of the largest."""
-    values, vectors = np.linalg.eigh((S + S.T) / 2.0)
+    """Invert a symmetric matrix with its eigenvalues floored at 1e-8 of the largest.
+
+    Features are brought to a common scale first, so that different units do not meet the floor.
+    """
+    diagonal = np.diag(S)
+    unit = np.sqrt(diagonal) if (diagonal > 0).all() else np.ones(len(S))
+    scaled = (S + S.T) / 2.0 / np.outer(unit, unit)
+    values, vectors = np.linalg.eigh(scaled)
     floor = 1e-8 * max(float(np.abs(values).max()), np.finfo(float).tiny)
     inverse = (vectors / np.maximum(values, floor)) @ vectors.T
-    return np.asarray((inverse + inverse.T) / 2.0)
+    return np.asarray((inverse + inverse.T) / 2.0 / np.outer(unit, unit))
 
 
 def safe_step(

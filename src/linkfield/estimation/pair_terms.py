@@ -14,6 +14,7 @@ from ..constraints import Ties
 from ..distortions import Distortion, Metric, MPC2003Penalty, Penalty
 from ..distortions.bounds import Bound
 from ..field import EntailedLinks, PottsField
+from ..inference.feasible import InfeasibleFieldError
 from .entailed import entailed_gradient
 
 __all__ = ["PairTerms"]
@@ -149,6 +150,9 @@ class PairTerms:
         inside = ends[:, 0] == ends[:, 1]
         if agree.ndim == 2:
             np.add.at(U, ends[inside, 0], agree[inside])
+        blocked = np.flatnonzero(np.isinf(U).all(axis=1))
+        if len(blocked):
+            raise InfeasibleFieldError(blocked[:1])
         # With one shared metric a pair inside a node costs the same under every label.
         return PottsField(
             U, ends[~inside], agree[~inside], differ[~inside],

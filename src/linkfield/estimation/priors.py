@@ -16,6 +16,9 @@ __all__ = ["MetricPrior", "NoPrior", "Rayleigh", "Regulariser", "Wishart", "as_p
 
 FloatArray = NDArray[np.float64]
 
+#: How strongly the prior holds a directional weight, as a part of what the feature weighs itself.
+DIRECTIONAL_SHARE = 0.4
+
 
 @dataclass
 class MetricPrior(Parameters, ABC):
@@ -24,8 +27,12 @@ class MetricPrior(Parameters, ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def strength_for(self, metric: Metric, total_weight: float, directional: bool = False) -> float:
+    def strength_for(self, metric: Metric, total_weight: float) -> float:
         """Return ν₀."""
+
+    def feature_strengths(self, mass: FloatArray) -> FloatArray | None:
+        """Return ν_m for a directional measure from the features' shares, None for no prior."""
+        return None
 
     def rayleigh_scale(self) -> float | None:
         """Return s of the Rayleigh density, None where there is none."""
@@ -38,7 +45,7 @@ class NoPrior(MetricPrior):
 
     name = "none"
 
-    def strength_for(self, metric: Metric, total_weight: float, directional: bool = False) -> float:
+    def strength_for(self, metric: Metric, total_weight: float) -> float:
         return 0.0
 
 
@@ -46,15 +53,16 @@ class NoPrior(MetricPrior):
 class Wishart(MetricPrior):
     """ν₀ (⟨A, Σ₀⟩ − log det A), Σ₀ the dispersion of the data around its centre.
 
-    For a directional measure Σ₀ is 1 for every feature, so the prior draws weights to 1. It is
-    needed there too: a weight vector that leaves one feature which is positive in all rows makes
-    every cosine 1, and the objective 0.
+    For a directional measure it is Σ_m ν_m (a_m − ln a_m), which draws every weight to 1. A prior
+    is needed there too: a weight vector that leaves one feature which is positive in all rows
+    makes every cosine 1, and the objective 0.
 
     Parameters
     ----------
     strength : float or None, default=None
-        ν₀. None means 1e-3 of the data's weight W for a shared metric, d + 1 for one a cluster,
-        and W/d for a directional measure.
+        ν₀. None means 1e-3 of the data's weight for a shared metric and d + 1 for one a cluster;
+        for a directional measure, with s_m = Σ_i v_i x̂_im² the feature's share of all rows of
+        length 1, ν_m is the greater of the mean share and 0.4 s_m.
     ridge : float, default=1e-6
         Share of the mean dispersion that is added to every feature of Σ₀; it makes Σ₀ regular
         when columns are constant.
@@ -65,21 +73,30 @@ class Wishart(MetricPrior):
 
     name = "wishart"
 
-    def strength_for(self, metric: Metric, total_weight: float, directional: bool = False) -> float:
+    def strength_for(self, metric: Metric, total_weight: float) -> float:
         if self.strength is not None:
             if not self.strength >= 0:
                 raise ValueError(f"Wishart strength must be 0 or more, got {self.strength!r}")
             return float(self.strength)
-        n_features = metric.theta.shape[-1]
-        if directional:
-            return total_weight / n_features
-        return n_features + 1.0 if metric.per_cluster else 1e-3 * total_weight
+        return metric.theta.shape[-1] + 1.0 if metric.per_cluster else 1e-3 * total_weight
 
-    def scale(self, dispersion: FloatArray, metric: Metric) -> FloatArray:
-        """Return Σ₀ from the dispersion (weights' or matrix's shape) of a unit of weight."""
+    def feature_strengths(self, mass: FloatArray) -> FloatArray:
+        if self.strength is not None:
+            return np.full(len(mass), float(self.strength))
+        return np.maximum(mass.mean(), DIRECTIONAL_SHARE * mass)
+
+    def scale(self, dispersion: FloatArray, metric: Metric, factor: float) -> FloatArray:
+        """Return Σ₀ from the dispersion (weights' or matrix's shape) of a unit of weight.
+
+        A constant feature has no dispersion; it gets the Σ₀ that gives it the weight of an
+        average feature, 1/mean, where ``factor`` is (κW + ν₀)/ν₀.
+        """
         mean = np.trace(dispersion) / len(dispersion) if metric.full else dispersion.mean()
         ridge = self.ridge * mean if mean > 0 else 1.0
-        return dispersion + ridge * (np.eye(len(dispersion)) if metric.full else 1.0)
+        if metric.full:
+            return dispersion + ridge * np.eye(len(dispersion))
+        constant = dispersion <= 1e-12 * mean
+        return np.where(constant, factor * (mean if mean > 0 else 1.0), dispersion + ridge)
 
 
 @dataclass
@@ -96,7 +113,7 @@ class Rayleigh(MetricPrior):
 
     name = "rayleigh"
 
-    def strength_for(self, metric: Metric, total_weight: float, directional: bool = False) -> float:
+    def strength_for(self, metric: Metric, total_weight: float) -> float:
         return 0.0
 
     def rayleigh_scale(self) -> float | None:
@@ -136,17 +153,21 @@ class Regulariser:
         Σ₀.
     rayleigh : float or None
         s.
+    features : float array or None
+        ν_m of a directional measure: + Σ_m ν_m (a_m − ln a_m).
     """
 
     logdet_weight: float = 0.0
     strength: float = 0.0
     scale: FloatArray | None = None
     rayleigh: float | None = None
+    features: FloatArray | None = None
 
     @property
     def active(self) -> bool:
         """Whether R depends on the metric at all."""
-        return self.logdet_weight > 0 or self.strength > 0 or self.rayleigh is not None
+        given = self.rayleigh is not None or self.features is not None
+        return given or self.logdet_weight > 0 or self.strength > 0
 
     def linear_part(self, metric: Metric) -> FloatArray:
         """Return ν₀Σ₀, of θ's shape."""
@@ -167,6 +188,8 @@ class Regulariser:
         factors = self.logdet_factors(weight, metric)
         if factors.any():
             value -= float(np.sum(factors * metric.logdet()))
+        if self.features is not None:
+            value += float(np.sum(self.features * (metric.theta - np.log(metric.theta))))
         if self.rayleigh is not None:
             a, s2 = metric.theta, self.rayleigh**2
             value += float(np.sum(a * a / (2 * s2) - np.log(a) + np.log(s2)))
@@ -178,6 +201,8 @@ class Regulariser:
         inverse = np.linalg.inv(metric.theta) if metric.full else 1.0 / metric.theta
         shape = (-1,) + (1,) * (metric.theta.ndim - 1) if metric.per_cluster else ()
         slope = self.linear_part(metric) - factors.reshape(shape) * inverse
+        if self.features is not None:
+            slope = slope + self.features * (1.0 - 1.0 / metric.theta)
         if self.rayleigh is not None:
             slope = slope + metric.theta / self.rayleigh**2 - 1.0 / metric.theta
         return np.asarray(slope)

@@ -24,7 +24,7 @@ class Statistics:
     Attributes
     ----------
     count : float array (K,)
-        Number of rows.
+        Number of rows that count, i.e. have a positive weight.
     weight : float array (K,)
         Σ v.
     sums : float array (K, d)
@@ -69,7 +69,7 @@ def summarize(
         by_cluster[np.arange(n), labels] = v
         moment = metric.scatter(rows, by_cluster)
     return Statistics(
-        np.asarray(np.bincount(labels, weights=one, minlength=K), np.float64),
+        np.asarray(np.bincount(labels, weights=v > 0, minlength=K), np.float64),
         np.asarray(np.bincount(labels, weights=v, minlength=K), np.float64),
         rows.sums(member),
         moment,

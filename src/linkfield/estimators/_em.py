@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from .._rows import Rows
+from ..distortions import Metric
 from ..engine import ArrayEngine
 from ..estimation import (
     Model,
@@ -93,13 +92,12 @@ class Stop:
     shift: float
 
 
-def stopping_rule(X: Any, weight: FloatArray, max_iter: int, tol: float) -> Stop:
-    """Scale the tolerance by the mean variance of the features, as scikit-learn does."""
-    share = weight / weight.sum()
-    mean = np.asarray(share @ X).ravel()
-    square = np.asarray(share @ (X.multiply(X) if sparse.issparse(X) else X * X)).ravel()
-    variance = float(np.maximum(square - mean**2, 0.0).mean())
-    return Stop(int(max_iter), float(tol), float(tol) * variance)
+def stopping_rule(problem: Problem, metric: Metric, max_iter: int, tol: float) -> Stop:
+    """Scale the tolerance by the mean variance of the features, as scikit-learn does.
+
+    The features are those that centres are means of: rows of length 1 for a directional measure.
+    """
+    return Stop(int(max_iter), float(tol), float(tol) * problem.engine.mean_variance(metric))
 
 
 @dataclass
@@ -130,7 +128,7 @@ def assign(
     first = bool(len(problem.tied)) and bool(labels[problem.tied[0]] < 0)
     stats = engine.assign(model, offsets, labels)
     if len(problem.tied) == 0 or not problem.assign_pairs:
-        return stats, np.nan
+        return stats, -np.inf
     answer = _solve(problem, problem.field(model, offsets), None if first else labels, rng)
     labels[problem.tied] = answer.labels[problem.node]
     mine = _tied_statistics(problem, model, labels)
@@ -197,7 +195,7 @@ class _Run:
     stop: Stop
     rng: np.random.Generator
     stats: Statistics | None = None
-    bound: float = np.nan
+    bound: float = -np.inf
     step: float = 0.5
     history: list[tuple[int, str, float]] = field(default_factory=list)
 
@@ -266,13 +264,17 @@ def run(
             # Assignment that does not see the pairs may raise J: keep the better end and stop.
             labels[:], now.model, now.stats = old_labels, old_model, old_stats
             now.history = [line for line in now.history if line[0] < iteration]
+            iteration -= 1
             converged = True
             break
         converged = settled and now.arrived(old_labels, old_model, previous - value)
         previous = value
-    if not blind:
-        # Labels that belong to the final centres and metric, as scikit-learn's KMeans has them.
-        now.assign(iteration)
+    # Labels that belong to the final centres and metric, as scikit-learn's KMeans has them.
+    last, ends = (labels.copy(), now.stats, len(now.history)), now.history[-1][2]
+    now.assign(iteration)
+    if blind and now.history[-1][2] > ends:
+        labels[:], now.stats = last[:2]
+        del now.history[last[2] :]
     assert now.stats is not None
     objective = now.history[-1][2]
     return Outcome(

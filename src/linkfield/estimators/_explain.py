@@ -174,6 +174,14 @@ def impossible(setup: Setup, error: InfeasibleFieldError) -> str:
     problem = setup.problem
     first = np.full(problem.node.max() + 1, np.iinfo(np.int64).max)
     np.minimum.at(first, problem.node, problem.tied)
+    concerned = np.isin(problem.node, error.core)
+    if np.isinf(problem.label_costs[concerned]).any():
+        names = setup.constraints._named(problem.tied[concerned])
+        return (
+            f"labels and hard constraints contradict each other among the rows "
+            f"{readable(names, 12)}: a must-link joins rows that their labels put into different "
+            "clusters, or a cannot-link parts rows of one. Correct them, or give finite weights"
+        )
     names = setup.constraints._named(np.sort(first[error.core]))
     return (
         f"the hard cannot-links among the rows {readable(names, 12)} (with the rows that "

@@ -37,14 +37,23 @@ def read_data(estimator: Any, X: Any, distortion: Distortion, *, reset: bool) ->
         dtype=[np.float64, np.float32],
         order="C",
         reset=reset,
-        accept_large_sparse=False,
     )
     if sparse.issparse(X):
-        X = sparse.csr_array(X)
-        X.sum_duplicates()
+        X = _canonical(sparse.csr_array(X))
     distortion.check(X)
     if distortion.name == "cosine":
         _warn_zero_rows(X)
+    return X
+
+
+def _canonical(X: sparse.csr_array) -> sparse.csr_array:
+    """Return the matrix sorted, without duplicates; the user's own is left as it is."""
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    if X.indices.dtype != np.int32 and max(*X.shape, X.nnz) < np.iinfo(np.int32).max:
+        index = (X.indices.astype(np.int32), X.indptr.astype(np.int32))
+        X = sparse.csr_array((X.data, *index), shape=X.shape)
     return X
 
 
@@ -125,21 +134,20 @@ def knowledge(
 
 
 def _aligned(constraints: Any, n_rows: int, sample_id: Any) -> Constraints:
+    if sample_id is not None and len(sample_id) != n_rows:
+        raise ValueError(f"sample_id has {len(sample_id)} entries but X has {n_rows} rows")
     if constraints is None:
         return Constraints()
     if not isinstance(constraints, Constraints):
         raise TypeError(
             f"constraints must be a linkfield.Constraints, got {type(constraints).__name__}; make "
-            "one with Constraints(must_link=..., cannot_link=...)"
+            "one with Constraints(must_link=..., cannot_link=...), from a table with "
+            "Constraints.from_frame, or pass labels as partial_labels="
         )
+    own = constraints.sample_id
     if sample_id is not None:
-        if len(sample_id) != n_rows:
-            raise ValueError(f"sample_id has {len(sample_id)} entries but X has {n_rows} rows")
-        if constraints.sample_id is not None:
-            return constraints.align(sample_id)
-    elif (constraints.sample_id is not None and len(constraints.sample_id) != n_rows) or (
-        constraints.sample_id is not None and not constraints._ids_declared
-    ):
+        return constraints.align(sample_id)
+    if own is not None and (len(own) != n_rows or not constraints.knows_positions):
         raise ValueError(
             "the constraints name rows by id: pass fit(..., sample_id=ids) with the id of every "
             "row of X, in order"

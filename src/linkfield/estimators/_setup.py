@@ -12,7 +12,15 @@ from scipy import sparse
 
 from .._rows import Rows
 from ..constraints import Constraints, Ties, readable, tie
-from ..distortions import Distortion, Metric, MPC2003Penalty, Penalty, SquaredEuclidean
+from ..distortions import (
+    DISTORTIONS,
+    METRICS,
+    Distortion,
+    Metric,
+    MPC2003Penalty,
+    Penalty,
+    SquaredEuclidean,
+)
 from ..distortions.metrics import Diagonal, Full
 from ..engine import ArrayEngine
 from ..estimation import (
@@ -30,7 +38,7 @@ from ..initialize import Neighbourhoods, SeedingData, canonical_keys
 from ._em import Problem
 from ._inputs import AbsoluteLabels
 
-__all__ = ["Recipe", "Setup", "check_recipe"]
+__all__ = ["Recipe", "Setup", "check_recipe", "checked_metric"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -61,11 +69,7 @@ class Recipe:
 def check_recipe(recipe: Recipe) -> None:
     """Refuse combinations that the model does not have, with the reason."""
     distortion, metric, penalty = recipe.distortion, recipe.metric, recipe.penalty
-    if metric.kind not in distortion.metrics:
-        raise ValueError(
-            f"distortion {distortion.name!r} cannot learn metric={metric.kind!r}: "
-            f"{_why_not(distortion, metric)}; it offers {', '.join(distortion.metrics)}"
-        )
+    checked_metric(metric.kind, distortion)
     if metric.per_cluster and not penalty.per_cluster:
         raise ValueError(
             f"penalty={penalty.name!r} is defined for one shared metric only (its thresholds "
@@ -77,7 +81,7 @@ def check_recipe(recipe: Recipe) -> None:
             "the Rayleigh prior is a density of feature weights; take metric='diagonal', or "
             "metric_prior='wishart'"
         )
-    if not recipe.logdet_weight >= 0:
+    if not 0 <= recipe.logdet_weight < np.inf:
         raise ValueError(f"logdet_weight must be 0 or more, got {recipe.logdet_weight!r}")
     strength = recipe.prior.strength_for(metric, 1.0)
     unbounded = recipe.logdet_weight == 0 and strength == 0 and scale is None
@@ -86,11 +90,29 @@ def check_recipe(recipe: Recipe) -> None:
             "without logdet_weight and without a metric_prior the best metric is zero: the "
             "objective shrinks with it. Give logdet_weight > 0 or a prior"
         )
+    if metric.per_cluster and strength == 0:
+        raise ValueError(
+            f"metric={metric.kind!r} needs a metric_prior: a cluster of one row has no spread, and "
+            "its metric would grow without end"
+        )
     if not recipe.constraint_weight > 0:
         raise ValueError(f"constraint_weight must be positive, got {recipe.constraint_weight!r}")
 
 
-def _why_not(distortion: Distortion, metric: Metric) -> str:
+def checked_metric(kind: str, distortion: Distortion) -> type[Metric]:
+    """Return the kind of metric, refused where the distortion cannot learn it."""
+    if kind not in METRICS:
+        hint = " (a distance is chosen by distortion=)" if kind in DISTORTIONS else ""
+        raise ValueError(f"metric must be one of {sorted(METRICS)}, got {kind!r}{hint}")
+    if kind not in distortion.metrics:
+        raise ValueError(
+            f"distortion {distortion.name!r} cannot learn metric={kind!r}: "
+            f"{_why_not(distortion, METRICS[kind])}; it offers {', '.join(distortion.metrics)}"
+        )
+    return METRICS[kind]
+
+
+def _why_not(distortion: Distortion, metric: type[Metric]) -> str:
     if distortion.metrics == ("identity",):
         return "it has no parameters to learn"
     if not distortion.bregman:
@@ -126,6 +148,12 @@ class Setup:
         rows = recipe.distortion.rows(X - offset.astype(X.dtype) if offset.any() else X)
         keys = canonical_keys(rows)
         ties = _ties(recipe, constraints, absolute, keys)
+        hard = np.isinf(ties.weight).any() or ties.n_nodes < ties.n_rows
+        if recipe.use_pairs == "metric" and hard:
+            raise ValueError(
+                "hard constraints need an assignment that sees them; M-KMeans uses constraints "
+                "for the metric only. Give finite weights, or take MPCKMeans"
+            )
         free = np.ones(len(rows), dtype=bool)
         if recipe.use_pairs == "all":
             free[ties.rows] = False
@@ -153,9 +181,12 @@ class Setup:
     def start(self, init: Any, rng: np.random.Generator) -> Model:
         """Return the model to set out from."""
         centres = np.asarray(self._centres(init, rng), dtype=np.float64)
+        return Model(centres, self.recipe.metric, self._smoothing_strength)
+
+    @property
+    def _smoothing_strength(self) -> float:
         smoothing = self.problem.objective.smoothing
-        strength = 0.0 if smoothing is None else smoothing.strength
-        return Model(centres, self.recipe.metric, strength)
+        return 0.0 if smoothing is None else smoothing.strength
 
     def _centres(self, init: Any, rng: np.random.Generator) -> FloatArray:
         K, data = self.recipe.n_clusters, self._seeding()
@@ -172,7 +203,14 @@ class Setup:
                              f"({K}, {d})")  # fmt: skip
         if not np.isfinite(M).all():
             raise ValueError("init holds NaN or infinity")
-        return self.recipe.distortion.prepared_centres(M - self.offset)
+        try:
+            self.recipe.distortion.check(M)
+        except ValueError as error:
+            raise ValueError(f"init: {error}") from None
+        M = self.recipe.distortion.prepared_centres(M - self.offset)
+        smoothing, strength = self.problem.objective.smoothing, self._smoothing_strength
+        # Given centres are smoothed like any others: a zero would be infinitely far.
+        return M if smoothing is None else (M + strength * smoothing.prior) / (1.0 + strength)
 
     def _absolute_centres(
         self, seeder: Neighbourhoods, data: SeedingData, rng: np.random.Generator
@@ -192,14 +230,14 @@ class Setup:
 
     def _seeding(self) -> SeedingData:
         engine, objective = self.problem.engine, self.problem.objective
-        metric, smoothing = self.recipe.metric, objective.smoothing
+        metric = self.recipe.metric
         scale = engine.distortion.row_scale(engine.rows, metric)
 
         def centres_of(member: Any) -> FloatArray:
             weight = np.asarray(member.sum(axis=1)).ravel()
             scaled = member if scale is None else member @ sparse.diags_array(scale)
             sums = engine.rows.sums(sparse.csr_array(scaled))
-            strength = 0.0 if smoothing is None else smoothing.strength
+            strength = self._smoothing_strength
             one = type(metric)(metric.theta[:1]) if metric.per_cluster else metric
             model = Model(np.zeros_like(sums), one, strength)
             return objective.centres(Statistics(weight, weight, sums), model)
@@ -290,13 +328,13 @@ def _regulariser(recipe: Recipe, engine: ArrayEngine, smoothing: Any) -> Regular
         return Regulariser()
     total = float(engine.weight.sum())
     if not recipe.distortion.bregman:
-        d = engine.rows.shape[1]
-        strength = prior.strength_for(metric, total, directional=True)
-        return Regulariser(0.0, strength, np.ones(d), prior.rayleigh_scale())
+        features = prior.feature_strengths(engine.feature_shares(metric))
+        return Regulariser(rayleigh=prior.rayleigh_scale(), features=features)
     strength = prior.strength_for(metric, total)
     scale = None
     if isinstance(prior, Wishart) and strength > 0:
-        scale = prior.scale(_dispersion(recipe, engine, smoothing), metric)
+        factor = (recipe.logdet_weight * total + strength) / strength
+        scale = prior.scale(_dispersion(recipe, engine, smoothing), metric, factor)
     return Regulariser(recipe.logdet_weight, strength, scale, prior.rayleigh_scale())
 
 

@@ -20,15 +20,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._random import as_generator
 from ..constraints import Constraints
-from ..distortions import as_distortion, as_penalty, start_metric
+from ..distortions import Distortion, Metric, as_distortion, as_penalty
 from ..estimation import as_prior
 from ..exceptions import InfeasibleConstraintsError
 from ..inference import as_inference
 from ..inference.feasible import InfeasibleFieldError
-from ._em import HISTORY_DTYPE, Outcome, Stop, run, stopping_rule
+from ._em import HISTORY_DTYPE, Outcome, run, stopping_rule
 from ._explain import Explanation, explained, impossible, violation_table
 from ._inputs import check_clusters, check_parameters, knowledge, read_data, read_weights
-from ._setup import Recipe, Setup
+from ._setup import Recipe, Setup, checked_metric
 
 __all__ = ["HMRFKMeans"]
 
@@ -107,7 +107,7 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         J after every sub-step: fields iteration, step, objective.
     lower_bound_ : float
         A bound on the least energy of the last E-step's field, where the inference gives one,
-        else nan.
+        else -inf.
     violations_ : structured array
         The constraints that the labels break: fields a, b, kind, weight, cost.
     n_iter_ : int
@@ -203,10 +203,14 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
             weights of their own.
         """
         check_parameters(self)
+        if isinstance(y, Constraints):
+            raise TypeError("fit(X, y) takes labels as y: pass fit(X, constraints=...)")
         distortion = as_distortion(self.distortion)
         X = read_data(self, X, distortion, reset=not self._warm())
         n, d = X.shape
         check_clusters(self.n_clusters, n)
+        if self._warm():
+            self._check_warm(distortion)
         if self.labels_from_y and y is not None:
             if partial_labels is not None:
                 raise ValueError("pass labels as y (labels_from_y=True) or as partial_labels")
@@ -221,7 +225,7 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
             reading=self.label_reading,
         )
         setup = Setup.of(self._recipe(d), X, weight, self._effective(known), absolute)
-        outcome = self._best_run(setup, stopping_rule(X, weight, self.max_iter, self.tol))
+        outcome = self._best_run(setup)
         self._store(X, setup, outcome)
         return self
 
@@ -238,12 +242,13 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         return constraints
 
     def _recipe(self, n_features: int) -> Recipe:
-        metric = start_metric(self.metric, n_features, self.n_clusters)
+        distortion = as_distortion(self.distortion)
+        metric: Metric = checked_metric(self.metric, distortion).start(n_features, self.n_clusters)
         if self._warm() and self._model.metric.kind == metric.kind:
             metric = self._model.metric
         return Recipe(
             n_clusters=int(self.n_clusters),
-            distortion=as_distortion(self.distortion),
+            distortion=distortion,
             metric=metric,
             penalty=as_penalty(self.penalty),
             prior=as_prior(self.metric_prior),
@@ -259,8 +264,18 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
     def _warm(self) -> bool:
         return bool(self.warm_start) and hasattr(self, "_model")
 
-    def _best_run(self, setup: Setup, stop: Stop) -> Outcome:
+    def _check_warm(self, distortion: Distortion) -> None:
+        """Refuse to go on from a model of another shape or another measure."""
+        before = (len(self.cluster_centers_), self._measure)
+        if before != (self.n_clusters, distortion.name):
+            raise ValueError(
+                f"warm_start: the last fit had {before[0]} clusters and {before[1]!r}, this one "
+                f"{self.n_clusters} and {distortion.name!r}; set warm_start=False to start anew"
+            )
+
+    def _best_run(self, setup: Setup) -> Outcome:
         rng = as_generator(self.random_state)
+        stop = stopping_rule(setup.problem, setup.recipe.metric, self.max_iter, self.tol)
         n = len(setup.problem.engine.rows)
         n_init = 1 if self.n_init == "auto" else int(self.n_init)
         if self._warm() or (not isinstance(self.init, str) and not hasattr(self.init, "fill")):
@@ -296,6 +311,7 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         """Set the fitted attributes, all at once."""
         problem, model = setup.problem, outcome.model
         self._model, self._offset = model, setup.offset
+        self._measure = setup.recipe.distortion.name
         self._setup, self._fit_X = setup, X
         self._label_offsets = problem.objective.label_offsets(model)
         total = float(outcome.stats.weight.sum())
@@ -313,6 +329,8 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         self._n_features_out = self.n_clusters
         if setup.absolute is not None:
             self.classes_ = setup.absolute.classes
+        elif hasattr(self, "classes_"):
+            del self.classes_
         self.violations_ = violation_table(
             setup.constraints,
             outcome.labels,
@@ -385,17 +403,17 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         i : int
             Row position.
         X : array, optional
-            The training data; needed only for a model that was pickled, which does not carry it.
+            The training data; needed only for a model that was pickled, which carries neither
+            the data nor the constraints: it explains the distances alone.
         """
         check_is_fitted(self)
-        if X is None:
-            X = getattr(self, "_fit_X", None)
+        X = getattr(self, "_fit_X", None) if X is None else self._read(X)
         if X is None:
             raise ValueError("this model was loaded without its data: pass explain(i, X)")
         n = X.shape[0]
         if not isinstance(i, int | np.integer) or not 0 <= i < n:
             raise ValueError(f"i must be a row position between 0 and {n - 1}, got {i!r}")
-        row = self._read(X[[i]])
+        row = X[[i]]
         K = self.n_clusters
         distance = np.asarray(self._distances(row)[0], np.float64) + self._label_offsets
         setup = getattr(self, "_setup", None)

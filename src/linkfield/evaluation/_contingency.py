@@ -214,6 +214,11 @@ def _kept_rows(
         return None
     keep = np.ones(n, dtype=np.bool_) if rows is None else _row_mask(rows, n)
     if exclude is not None:
+        if not getattr(exclude, "knows_positions", True):
+            raise ValueError(
+                "exclude names rows by ids whose positions it does not know; pass "
+                "exclude=constraints.align(sample_id)"
+            )
         tied_rows: Callable[[], ArrayLike] | None = getattr(exclude, "tied_rows", None)
         if tied_rows is None:
             raise TypeError(f"exclude must be Constraints; got {type(exclude).__name__}")

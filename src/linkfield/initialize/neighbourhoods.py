@@ -160,7 +160,7 @@ class Neighbourhoods(Parameters):
             )
         if self.filler == "random":
             alive = data.order[data.weight[data.order] > 0]
-            more = data.points(rng.choice(alive, size=missing, replace=False))
+            more = data.points(rng.choice(alive, size=missing, replace=len(alive) < missing))
         else:
             more = _perturbed(data, missing, rng)
         return np.concatenate([centres, more])
