@@ -20,7 +20,7 @@ def figures(output, name):
 
 
 def test_demo_shows_gain_weights_and_a_picture(run, tmp_path):
-    result = run("--draws", "3")
+    result = run("--data", "wine", "--draws", "3")
     assert result.exit_code == 0, result.output
     plain = float(figures(result.output, "k-means")[0])
     for n in (20, 50, 100):

@@ -45,7 +45,7 @@ class _Line:
 
 
 @click.command()
-@click.option("--data", type=click.Choice(sorted(DATA)), default="wine", show_default=True)
+@click.option("--data", type=click.Choice(sorted(DATA)), default="iris", show_default=True)
 @click.option("--draws", type=click.IntRange(1, 100), default=10, show_default=True,
               help="Random sets of constraints that the figures are averaged over.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
@@ -55,7 +55,7 @@ class _Line:
 def demo(data: str, draws: int, seed: int, out: Path, width: int | None) -> None:
     """Cluster bundled data without constraints, then with 20, 50 and 100 of them.
 
-    Example: linkfield demo --data iris --draws 20
+    Example: linkfield demo --data wine --draws 20
     """
     console = Console(width=width)
     if not out.parent.is_dir():
