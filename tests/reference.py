@@ -16,7 +16,7 @@ def cosine(x, y, a):
 
 
 def divergence(name, x, m, a):
-    """D_a(x, m) of math.md 2.1, term by term; ``a`` is a vector or, for euclidean, a matrix."""
+    """D_a(x, m) of maths.md 2.1, term by term; ``a`` is a vector or, for euclidean, a matrix."""
     if name == "euclidean":
         A = np.diag(a) if a.ndim == 1 else a
         return float((x - m) @ A @ (x - m))
@@ -34,7 +34,7 @@ def divergence(name, x, m, a):
 
 
 def pair_penalty(name, x, y, a):
-    """φ_a(x, y) of math.md 2.2."""
+    """φ_a(x, y) of maths.md 2.2."""
     if name in ("euclidean", "cosine", "correlation"):
         return divergence(name, x, y, a)
     m = (x + y) / 2.0
@@ -47,7 +47,7 @@ def prepared(name, X):
 
 
 def largest_penalty(name, X, a):
-    """The default φmax(θ) of math.md 2.2."""
+    """The default φmax(θ) of maths.md 2.2."""
     low, high = X.min(axis=0), X.max(axis=0)
     if name == "euclidean" and a.ndim == 1:
         return float(a @ (high - low) ** 2)
@@ -67,7 +67,7 @@ def largest_penalty(name, X, a):
 
 
 def violation_cost(shape, kind, phi, top):
-    """f^M or f^C of math.md B3."""
+    """f^M or f^C of maths.md B3."""
     if shape == "potts":
         return 1.0
     if shape == "hmrf":

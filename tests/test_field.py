@@ -185,7 +185,7 @@ def test_loose_nodes_count_against_the_budget() -> None:
 @pytest.mark.parametrize("sets", [1, 3], ids=["shared", "per-cluster"])
 @given(seed=seeds)
 def test_contracted_nodes_stand_for_their_rows(sets: int, seed: int) -> None:
-    """math.md 1.6: equal to the rows' energy wherever the labels of a node's rows agree."""
+    """maths.md 1.6: equal to the rows' energy wherever the labels of a node's rows agree."""
     rng = np.random.default_rng(seed)
     n, K = 10, 3
     links = random_links(rng, n, sets)

@@ -43,7 +43,7 @@ def quiet_fit(model, X, **params):
 
 
 def naive_objective(model, X, known, weight=None):
-    """Recompute J of a fitted model from math.md 0.1, by loops."""
+    """Recompute J of a fitted model from maths.md 0.1, by loops."""
     name, shape = model.distortion, model.penalty
     v = np.ones(len(X)) if weight is None else weight
     rows = prepared(name, X)
@@ -174,7 +174,7 @@ def test_adaptive_alpha_keeps_the_objective_falling():
 
 
 def test_cosine_weights_degenerate_without_a_prior():
-    """math.md 2.4 calls the directional measures free of degeneracy; they are not.
+    """The directional measures look free of degeneracy, being blind to scale; they are not.
 
     Weight on one feature that all rows share makes every cosine 1 and J = 0, whatever the
     clusters. With the prior the weights stay within reason.
@@ -363,7 +363,7 @@ def test_heavy_clean_constraints_are_all_kept(seed):
 
 @given(seed=st.integers(0, 10_000))
 def test_tables_and_written_out_pairs_give_the_same_fit(seed):
-    """Entailed links by block (math.md 1.4) equal the pairs they stand for."""
+    """Entailed links by block (maths.md 1.4) equal the pairs they stand for."""
     from unittest import mock
 
     from linkfield.constraints import ties

@@ -2,7 +2,7 @@
 
 A field has nodes (the tied rows), a cost for every node and label, and for every edge a cost if
 its ends agree and a cost if they differ. Links that blocks of nodes entail may stand beside the
-edges as tables instead of pairs (math.md 1.4).
+edges as tables instead of pairs (maths.md 1.4).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class EntailedLinks:
     The members of a block belong together: a pair of them with different labels costs
     ``weight``·φ. The members of two blocks that are apart, or a node and a block that are apart,
     cost ``weight``·(top − φ) where their labels agree. φ(i, j) = b_i + b_j − ⟨z_i, z_j⟩; with one
-    metric a cluster there are K sets of b, z and top (math.md 1.4, 1.5, B04 form).
+    metric a cluster there are K sets of b, z and top (maths.md 1.4, 1.5, B04 form).
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class EntailedLinks:
         return member @ self.size, member @ self.b[k], self.z[k].sums(member)
 
     def energy(self, labels: IntArray, n_labels: int) -> float:
-        """Return the cost of all entailed links (math.md 1.2 and 1.5)."""
+        """Return the cost of all entailed links (maths.md 1.2 and 1.5)."""
         G, n = self.n_blocks, len(self.block)
         tabled = np.flatnonzero(self.block >= 0)
         whole = _members(self.block[tabled], tabled, (G, n))
@@ -107,7 +107,7 @@ class EntailedLinks:
 class PottsField:
     """n nodes, K labels, m edges.
 
-    En(L) = Σ_i U_{i,l_i} + Σ_e [agree_e if l_i = l_j else differ_e]           (math.md 4)
+    En(L) = Σ_i U_{i,l_i} + Σ_e [agree_e if l_i = l_j else differ_e]           (maths.md 4)
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ class PottsField:
 
     @cached_property
     def finite(self) -> PottsField:
-        """The same field with every hard cost replaced by a large one (math.md 1.1).
+        """The same field with every hard cost replaced by a large one (maths.md 1.1).
 
         The cost 1 + Σ_i (max U_i − min U_i) + Σ finite costs makes each violation of a hard
         constraint dearer than any labelling that keeps them all.

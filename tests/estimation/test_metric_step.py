@@ -438,7 +438,7 @@ def test_directional_metric_step_never_raises_the_objective(
 
 
 def test_logdet_weight_only_rescales_a_linear_objective() -> None:
-    """math.md 2.4: with every penalty linear in A, κ ↦ cκ gives A ↦ cA."""
+    """maths.md 2.4: with every penalty linear in A, κ ↦ cκ gives A ↦ cA."""
     for kind in LEARNED:
         rng = np.random.default_rng(1)
         metric = random_metric(kind, 3, 3, rng)

@@ -275,7 +275,7 @@ def test_explicit_pairs(distortion: Any, penalty: Any, kind: str, seed: int) -> 
 def test_tables_equal_the_pairs_that_they_stand_for(
     distortion: Any, penalty: Any, kind: str, seed: int
 ) -> None:
-    """math.md (1.2)-(1.5), corrections of given pairs included."""
+    """maths.md (1.2)-(1.5), corrections of given pairs included."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(6, 12))
     rows, metric = random_rows(distortion, n, rng), random_metric(kind, 3, rng)
@@ -453,7 +453,7 @@ def test_all_weights_scale_with_the_constraint_weight() -> None:
 
 
 # ---------------------------------------------------------------------------
-# contraction (math.md 1.6)
+# contraction (maths.md 1.6)
 
 
 def assert_same_up_to_a_constant(

@@ -245,7 +245,7 @@ def test_names_give_the_method() -> None:
 
 
 def test_component_moves_find_the_optimum_more_often() -> None:
-    """Must-links alone: math.md 4 reports 20 of 20 against 14 of 20."""
+    """Must-links alone: maths.md 4 reports 20 of 20 against 14 of 20."""
     hits = {True: 0, False: 0}
     trials = 60
     for seed in range(trials):

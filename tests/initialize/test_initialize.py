@@ -127,7 +127,7 @@ def test_farthest_first_is_its_definition(seed: int) -> None:
 @pytest.mark.filterwarnings("ignore::linkfield.exceptions.ConstraintWarning")  # 3 classes, K = 2
 @pytest.mark.parametrize(("weight", "wanted"), [("product", [0.0, 2.0]), ("sqrt", [0.0, -3.0])])
 def test_farthest_first_by_the_example(weight: str, wanted: list[float]) -> None:
-    """math.md 3: centroids 2, 0, -3 of sizes 4, 9, 1; the two weightings differ."""
+    """maths.md 3: centroids 2, 0, -3 of sizes 4, 9, 1; the two weightings differ."""
     X = np.r_[np.full(4, 2.0), np.zeros(9), np.full(1, -3.0)][:, None]
     known = Constraints.from_labels(np.repeat([0, 1, 2], [4, 9, 1]))
     found = Neighbourhoods(select="wff", weight=weight)(

@@ -13,7 +13,7 @@ from ._normal import IntArray
 
 __all__ = ["PAIR_BUDGET", "as_row_positions", "assembled", "check_budget"]
 
-#: More pairs than this are never written out one by one (math.md 1.4).
+#: More pairs than this are never written out one by one (maths.md 1.4).
 PAIR_BUDGET = 5_000_000
 
 

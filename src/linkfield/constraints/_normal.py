@@ -1,4 +1,4 @@
-"""The normal form of pairs and labels: what every other part may rely on (math.md 1.1)."""
+"""The normal form of pairs and labels: what every other part may rely on (maths.md 1.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What constraints entail: components, and which components are apart (math.md 1.2, 1.3).
+"""What constraints entail: components, and which components are apart (maths.md 1.2, 1.3).
 
 Rows that must-links join form a component; a cannot-link between two rows puts their components
 apart. Everything here is linear in the number of given pairs: the entailed pairs are counted,
@@ -123,7 +123,7 @@ class Closure:
         """Return the components of two rows or more, and every class's, largest first.
 
         Contradictory components count too: they still say what the user thinks belongs together
-        (math.md 1.3), and initialisation can use that.
+        (maths.md 1.3), and initialisation can use that.
         """
         chosen = self.sizes >= 2
         chosen[self.class_component] = True

@@ -1,4 +1,4 @@
-"""Contradictions explained, and mended at the least cost (math.md 1.3)."""
+"""Contradictions explained, and mended at the least cost (maths.md 1.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Partial labels, read relationally: rows of one class together, classes apart (math.md 1.1)."""
+"""Partial labels, read relationally: rows of one class together, classes apart (maths.md 1.1)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Constraints as the E-step meets them: explicit pairs, and entailed links by block.
 
 A block is a set of rows that belong together; a pair of blocks may be apart. What blocks entail is
-kept as tables (math.md 1.4) where the penalty allows it and where writing the pairs down would
+kept as tables (maths.md 1.4) where the penalty allows it and where writing the pairs down would
 cost more than a few times the number of rows; everything else is an explicit pair. Rows that hard
-must-links join are one node of the field (math.md 1.6).
+must-links join are one node of the field (maths.md 1.6).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every distortion answers: D(x, μ) = f(x) + g(μ) − ⟨φ̃(x), ψ(μ)⟩ (math.md B1)."""
+"""What every distortion answers: D(x, μ) = f(x) + g(μ) − ⟨φ̃(x), ψ(μ)⟩ (maths.md B1)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Smoothing:
-    """Centres drawn towards a prior vector u₀: strength ζ, annealed to a floor (math.md E2)."""
+    """Centres drawn towards a prior vector u₀: strength ζ, annealed to a floor (maths.md E2)."""
 
     strength: float
     decay: float
@@ -45,7 +45,7 @@ class Distortion(Parameters, ABC):
     metrics: ClassVar[tuple[str, ...]] = ("identity",)
     #: Bregman divergences have J linear in θ and the arithmetic mean as centre.
     bregman: ClassVar[bool] = True
-    #: The penalty of a pair is b_i + b_j − ⟨z_i, z_j⟩: entailed links need no pairs (math.md 1.4).
+    #: The penalty of a pair is b_i + b_j − ⟨z_i, z_j⟩: entailed links need no pairs (maths.md 1.4).
     tables: ClassVar[bool] = False
     default_bound: ClassVar[str] = "diameter"
 
@@ -95,7 +95,7 @@ class Distortion(Parameters, ABC):
     def centres(
         self, sums: FloatArray, weight: FloatArray, old: FloatArray, metric: Metric
     ) -> FloatArray:
-        """Return the minimising centres from Σ v φ̃(x) and Σ v of every cluster (math.md E1)."""
+        """Return the minimising centres from Σ v φ̃(x) and Σ v of every cluster (maths.md E1)."""
 
     @abstractmethod
     def pair(self, rows: Rows, i: Any, j: Any, metric: Metric) -> FloatArray:
@@ -108,7 +108,7 @@ class Distortion(Parameters, ABC):
         raise NotImplementedError(f"{self.name} has no metric to learn")
 
     def bound(self, kind: str | float, rows: Rows, metric: Metric) -> Bound:
-        """Return φmax(θ) ≥ φ_θ on all pairs of rows (math.md 2.2)."""
+        """Return φmax(θ) ≥ φ_θ on all pairs of rows (maths.md 2.2)."""
         raise NotImplementedError
 
     def embedding(self, rows: Rows, metric: Metric) -> tuple[FloatArray, list[Rows]]:

@@ -1,4 +1,4 @@
-"""φmax(θ): a bound on the pair penalty that is part of the objective (math.md 2.2).
+"""φmax(θ): a bound on the pair penalty that is part of the objective (maths.md 2.2).
 
 A bound that is linear in θ keeps the metric step in closed form. The others are right as well, but
 their metric step goes through the safe step.

@@ -35,7 +35,7 @@ class SeparableBregman(Distortion):
     Parameters
     ----------
     smoothing_strength, smoothing_decay, smoothing_floor : float
-        ζ, its decay an iteration and its floor (math.md E2). 0 turns smoothing off.
+        ζ, its decay an iteration and its floor (maths.md E2). 0 turns smoothing off.
     """
 
     smoothing_strength: float = 0.0

@@ -58,7 +58,7 @@ class Cosine(Distortion):
         M: FloatArray,
         metric: Metric,
     ) -> FloatArray:
-        """Return ∂/∂a Σ_i v_i D(x_i, μ_{l_i}), all rows at once (math.md 2.5).
+        """Return ∂/∂a Σ_i v_i D(x_i, μ_{l_i}), all rows at once (maths.md 2.5).
 
         Σ_i ∂cos_i/∂a = Σ_h μ̂_h∘ŝ_h − ½ Σ_i cos_i x̂_i² − ½ Σ_h (Σ_{i∈h} cos_i) μ̂_h².
         """

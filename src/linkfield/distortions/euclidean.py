@@ -107,7 +107,7 @@ class SquaredEuclidean(Distortion):
 
 
 def weighted_means(sums: FloatArray, weight: FloatArray, old: FloatArray) -> FloatArray:
-    """Return Σ v x / Σ v for every cluster; an empty one keeps its centre (math.md E1)."""
+    """Return Σ v x / Σ v for every cluster; an empty one keeps its centre (maths.md E1)."""
     filled = weight > 0
     M = old.copy()
     M[filled] = sums[filled] / weight[filled, None]

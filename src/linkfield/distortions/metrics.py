@@ -1,4 +1,4 @@
-"""The learned part of a distance: metric parameters θ (math.md 0, "A" and "a").
+"""The learned part of a distance: metric parameters θ (maths.md 0, "A" and "a").
 
 Each class is one shape of θ: a weight a feature, a positive definite matrix, or one of either for
 every cluster. All speak of squared Mahalanobis lengths ‖x‖²_A; other measures use the weights.

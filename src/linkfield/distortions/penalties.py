@@ -1,4 +1,4 @@
-"""Penalty shapes: what it costs to violate a pair, as a function of φ (math.md B3)."""
+"""Penalty shapes: what it costs to violate a pair, as a function of φ (maths.md B3)."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class HMRFPenalty(Penalty):
     Parameters
     ----------
     bound : {"auto", "box", "lowner", "mass", "radius", "diameter"} or float, default="auto"
-        What φmax is (math.md 2.2). "auto" is the measure's own: box (weights a feature), Löwner
+        What φmax is (maths.md 2.2). "auto" is the measure's own: box (weights a feature), Löwner
         (matrices), mass (I-divergence), 1 or 2 (cosine).
     """
 

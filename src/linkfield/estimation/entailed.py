@@ -1,4 +1,4 @@
-"""The metric's derivative over entailed links, from sums by block (math.md 1.4 and 1.5).
+"""The metric's derivative over entailed links, from sums by block (maths.md 1.4 and 1.5).
 
 All violated entailed pairs together need, with c_e the coefficient of pair e: C_i = Σ_{e∋i} c_e,
 and Σ_e c_e (x_i x_jᵀ + x_j x_iᵀ) as Σ_r Q_r R_r R_rᵀ over a few rows R made of block sums, because

@@ -1,4 +1,4 @@
-"""The metric step: candidates in closed form, and the safe step (math.md 2.6)."""
+"""The metric step: candidates in closed form, and the safe step (maths.md 2.6)."""
 
 from __future__ import annotations
 

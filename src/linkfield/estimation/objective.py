@@ -1,4 +1,4 @@
-"""The objective J(L, M, θ) of math.md 0.1, from statistics and tied labels alone."""
+"""The objective J(L, M, θ) of maths.md 0.1, from statistics and tied labels alone."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Objective:
         return S
 
     def _smoothing_dispersion(self, stats: Statistics, model: Model) -> FloatArray | None:
-        """Return S with ⟨θ, S⟩ = ζ Σ_i v_i D(u₀, μ_{l_i}) (math.md E2)."""
+        """Return S with ⟨θ, S⟩ = ζ Σ_i v_i D(u₀, μ_{l_i}) (maths.md E2)."""
         if self.smoothing is None or model.smoothing == 0.0:
             return None
         prior = self.smoothing.prior

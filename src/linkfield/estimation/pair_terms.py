@@ -180,7 +180,7 @@ class PairTerms:
         return total
 
     def gradient(self, labels: IntArray, metric: Metric) -> FloatArray:
-        """Return the derivative of the pair part by θ, labels fixed (math.md 2.5)."""
+        """Return the derivative of the pair part by θ, labels fixed (maths.md 2.5)."""
         if not self.penalty.metric_dependent:
             return np.zeros_like(metric.theta)
         total = self._explicit_gradient(labels, metric)

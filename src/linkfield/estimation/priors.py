@@ -1,4 +1,4 @@
-"""Regularisers R(θ): what keeps a learned metric from degenerating (math.md 2.4)."""
+"""Regularisers R(θ): what keeps a learned metric from degenerating (maths.md 2.4)."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ def _solve(
         allowed = feasible_labels(field, answer.labels)
         answer = problem.inference.solve(field, allowed, rng)
     if not isinstance(problem.inference, ICM) and start is not None:
-        guard = ICM().solve(field, start, rng)  # math.md 4.8
+        guard = ICM().solve(field, start, rng)  # maths.md 4.8
         if guard.energy < answer.energy:
             answer = InferenceResult(guard.labels, guard.energy, answer.lower_bound)
     return answer
@@ -169,7 +169,7 @@ def _tied_statistics(problem: Problem, model: Model, labels: IntArray) -> Statis
 def learn_metric(
     problem: Problem, stats: Statistics, model: Model, labels: IntArray, step: float
 ) -> tuple[Model, Statistics, float]:
-    """Metric step; directional measures also renew statistics and centres (math.md 2.6)."""
+    """Metric step; directional measures also renew statistics and centres (maths.md 2.6)."""
     engine, objective, mine = problem.engine, problem.objective, labels[problem.tied]
     if engine.distortion.bregman:
         return model.with_(metric=update_linear(objective, stats, model, mine)), stats, step

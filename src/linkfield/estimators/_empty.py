@@ -1,4 +1,4 @@
-"""Empty clusters: give one the row whose move there lowers the objective most (math.md E4)."""
+"""Empty clusters: give one the row whose move there lowers the objective most (maths.md E4)."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def read_weights(sample_weight: Any, X: Any) -> FloatArray:
 
 @dataclass(frozen=True)
 class AbsoluteLabels:
-    """Labels that bind a class to a cluster of its own (math.md 1.1, "absolute")."""
+    """Labels that bind a class to a cluster of its own (maths.md 1.1, "absolute")."""
 
     rows: IntArray
     cluster: IntArray

@@ -293,7 +293,7 @@ def _ties(
 
 
 def _tables(recipe: Recipe) -> bool:
-    """Say whether entailed links can be kept by block (math.md 1.4)."""
+    """Say whether entailed links can be kept by block (maths.md 1.4)."""
     penalty, distortion = recipe.penalty, recipe.distortion
     if not penalty.metric_dependent:
         return penalty.tables

@@ -1,6 +1,6 @@
 """Compiled inner loops of ICM: costs of one node, moves, tables of entailed links.
 
-Notation as in math.md 1.3: for block p and label h, n_ph, B_ph and s_ph are the sums of size, b
+Notation as in maths.md 1.3: for block p and label h, n_ph, B_ph and s_ph are the sums of size, b
 and z over the members of p with label h; barred ones are the sums over everything that is apart
 from p. A node i of block p then pays
 

@@ -1,4 +1,4 @@
-"""Iterated conditional modes, with moves of whole components (math.md 4.1; Besag 1986)."""
+"""Iterated conditional modes, with moves of whole components (maths.md 4.1; Besag 1986)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Initial centres from what the user knows (math.md 3; Basu et al. 2003, 2004)."""
+"""Initial centres from what the user knows (maths.md 3; Basu et al. 2003, 2004)."""
 
 from __future__ import annotations
 
