@@ -233,10 +233,11 @@ def test_explain_adds_up(iris):
         model.explain(150)
 
 
-def test_warm_start_continues(iris):
+@pytest.mark.parametrize("distortion", ["euclidean", "cosine", "i-divergence"])
+def test_warm_start_continues(iris, distortion):
     X, _, known = iris
-    model = HMRFKMeans(3, random_state=0, warm_start=True).fit(X, constraints=known)
-    before = model.objective_
+    model = HMRFKMeans(3, distortion=distortion, random_state=0, warm_start=True)
+    before = model.fit(X, constraints=known).objective_
     model.fit(X, constraints=known)
     assert model.n_iter_ <= 2
     assert model.objective_ <= before + 1e-9 * abs(before)

@@ -283,12 +283,13 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         best: Outcome | None = None
         for number in range(n_init):
             labels = np.full(n, -1, dtype=np.int64)
-            init = self.init
             if self._warm():
-                init = self._model.centres + self._offset
+                centres = self._model.centres + self._offset - setup.offset
+                model = self._model.with_(centres=centres, metric=setup.recipe.metric)
                 if len(self.labels_) == n:
                     labels = np.array(self.labels_, dtype=np.int64)
-            model = setup.start(init, rng)
+            else:
+                model = setup.start(self.init, rng)
             try:
                 outcome = run(setup.problem, model, labels, stop, rng, self._reporter(number))
             except InfeasibleFieldError as error:
