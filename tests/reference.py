@@ -105,3 +105,12 @@ def pair_energy(name, shape, X, labels, pairs, theta, start_theta):
                 limit = largest_penalty(name, X, theta[h]) if shape == "hmrf" else top
                 total += 0.5 * w * violation_cost(shape, kind, phi(i, j, theta[h]), limit)
     return total
+
+
+def directional_gradient(distortion, rows, weight, labels, M, metric):
+    """Return ∂/∂a Σ v D of a directional measure, put together from its two parts."""
+    from linkfield.estimation import summarize
+
+    sums = summarize(distortion, rows, weight, labels, metric, len(M)).sums
+    slopes = distortion.slopes(rows, weight, labels, M, metric)
+    return distortion.gradient(sums, *slopes, M, metric)

@@ -52,7 +52,7 @@ class Blocks(ArrayEngine):
 
     size = 7
 
-    def _blocks(self) -> list[slice]:
+    def blocks(self, result: int = 0) -> list[slice]:
         return list(pieces(len(self.rows), self.size))
 
 
@@ -143,9 +143,9 @@ def test_block_size_does_not_change_the_sums(distortion: Any, kind: str, seed: i
     rows, weight, free, model, _, rng = make(distortion, kind, seed)
     labels = rng.integers(0, K, size=40)
     whole = ArrayEngine(rows, weight, free, distortion, K)
-    assert len(whole._blocks()) == 1
+    assert len(whole.blocks()) == 1
     parts = Blocks(rows, weight, free, distortion, K)
-    assert len(parts._blocks()) == 6
+    assert len(parts.blocks()) == 6
     one, many = (engine.statistics(labels, model.metric) for engine in (whole, parts))
     for name in ("count", "weight", "sums", "moment"):
         a, b = getattr(one, name), getattr(many, name)
@@ -216,7 +216,7 @@ def test_the_number_of_threads_changes_no_bit(
             np.testing.assert_array_equal(a, b)
 
 
-def test_results_come_in_the_order_of_the_blocks() -> None:
+def test_results_come_in_the_order_of_theblocks() -> None:
     rows = SquaredEuclidean().rows(np.zeros((30, 1)))
     for n_jobs in (1, 3):
         engine = Blocks(rows, np.ones(30), np.ones(30, bool), SquaredEuclidean(), 2, n_jobs)

@@ -9,13 +9,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["CSRRows", "CentredCSR", "DenseRows", "Rows", "as_rows", "pieces"]
+from ._threads import spread
+
+__all__ = ["CSRRows", "CentredCSR", "Compiled", "DenseRows", "Rows", "as_rows", "pieces"]
 
 Array = NDArray[Any]
 FloatArray = NDArray[np.float64]
@@ -27,11 +30,29 @@ def pieces(n: int, size: int) -> Iterator[slice]:
         yield slice(start, min(n, start + size))
 
 
+@dataclass(frozen=True)
+class Compiled:
+    """Rows as compiled passes take them: a module of passes, the data, what to take off.
+
+    ``transposed`` says that weights and centres are wanted feature by label.
+    """
+
+    passes: Any
+    X: Any
+    offset: Array
+    transposed: bool
+
+
 class Rows(ABC):
     """A block of rows x_1..x_n of d features."""
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]
+
+    @property
+    def compiled(self) -> Compiled | None:
+        """The rows for compiled passes, None where there are no passes for them."""
+        return None
 
     @abstractmethod
     def dot(self, W: Array) -> Array:
@@ -89,29 +110,135 @@ class Rows(ABC):
         """Return the rows in float64."""
         return self
 
+    def lengths(self, a: Array) -> Array:
+        """Return Σ_m a_m x_m² of every row."""
+        if self.compiled is None:
+            return np.asarray(self.square_dot(a[None, :])[:, 0])
+        out = np.empty(len(self), self.dtype)
+        self._spread("lengths", a.astype(self.dtype), np.empty(0, np.int64), out=out)
+        return out
+
+    def projected(self, direction: FloatArray) -> FloatArray:
+        """Return ⟨x, direction⟩ of every row, equal for equal rows wherever they stand."""
+        if self.compiled is None:
+            return np.asarray(self.dot(direction[None, :])[:, 0], np.float64)
+        out = np.empty(len(self))
+        self._spread("keys", direction, out=out)
+        return out
+
+    def _spread(self, name: str, *args: Any, out: Array) -> None:
+        """Run a compiled pass that fills one number a row."""
+        rows = self.compiled
+        assert rows is not None
+        one = getattr(rows.passes, name)
+        least = max(256, 2_000_000 // max(self.shape[1], 1))
+        spread(lambda a, b: one(rows.X, rows.offset, *args, a, b, out), len(self), least)
+
+    def pair_squares(self, i: Array, j: Array, a: FloatArray) -> FloatArray:
+        """Return Σ_m a_m (x_im − x_jm)² of every pair."""
+        return self._pairs("squares", i, j, a)
+
+    def pair_products(self, i: Array, j: Array, a: FloatArray) -> FloatArray:
+        """Return Σ_m a_m x_im x_jm of every pair."""
+        return self._pairs("products", i, j, a)
+
+    def pair_square_sums(self, i: Array, j: Array, c: FloatArray) -> FloatArray:
+        """Return Σ_e c_e (x_i − x_j)², feature by feature."""
+        return self._pair_sums("square_sums", i, j, c)
+
+    def pair_product_sums(self, i: Array, j: Array, c: FloatArray) -> FloatArray:
+        """Return Σ_e c_e x_i∘x_j, feature by feature."""
+        return self._pair_sums("product_sums", i, j, c)
+
+    def _pairs(self, kind: str, i: Array, j: Array, a: FloatArray) -> FloatArray:
+        out, rows = np.empty(len(i)), self._pair_compiled(kind)
+        if rows is None:
+            for piece in pieces(len(i), self._pair_chunk):
+                part = self._pair_rows(kind, i[piece], j[piece])
+                out[piece] = part.dot(a[None, :])[:, 0]
+            return out
+        from ._kernels import pairs
+
+        one = getattr(pairs, f"{'sparse' if rows.transposed else 'dense'}_{kind}")
+        spread(lambda first, last: one(rows.X, i, j, a, first, last, out), len(i),
+               max(64, 100_000 // max(self.shape[1], 1)))  # fmt: skip
+        return out
+
+    def _pair_sums(self, kind: str, i: Array, j: Array, c: FloatArray) -> FloatArray:
+        total, rows = np.zeros(self.shape[1]), self._pair_compiled(kind)
+        if rows is None:
+            for piece in pieces(len(i), self._pair_chunk):
+                part = self._pair_rows(kind, i[piece], j[piece])
+                total += part.sums(c[piece][None, :])[0]
+            return total
+        from ._kernels import pairs
+
+        one = getattr(pairs, f"{'sparse' if rows.transposed else 'dense'}_{kind}")
+        d = self.shape[1]
+        least = max(256, 400_000 // max(d, 1), d // 8)
+        parts = spread(lambda first, last: one(rows.X, i, j, c, first, last, np.zeros(d)), len(i),
+                       least)  # fmt: skip
+        return np.asarray(sum(parts, total))
+
+    def _pair_compiled(self, kind: str) -> Compiled | None:
+        rows = self.compiled
+        # What is taken off all rows cancels in differences, not in products.
+        offset = rows is not None and len(rows.offset) > 0
+        return None if offset and kind.startswith("product") else rows
+
+    @property
+    def _pair_chunk(self) -> int:
+        return max(256, 4_000_000 // max(self.shape[1], 1))
+
+    def _pair_rows(self, kind: str, i: Array, j: Array) -> Rows:
+        if kind.startswith("product"):
+            return self.product(i, j)
+        return self.difference(i, j).map(np.square)
+
     def __len__(self) -> int:
         return self.shape[0]
 
 
 @dataclass(frozen=True)
 class DenseRows(Rows):
-    """Rows of a dense array."""
+    """Rows of a dense array, less an offset that is the same for all rows.
 
-    X: Array
+    The offset is taken off where rows are used, never from a copy of all of them.
+    """
+
+    base: Array
+    offset: Array | None = None
 
     @property
     def shape(self) -> tuple[int, int]:  # type: ignore[override]
-        return self.X.shape[0], self.X.shape[1]
+        return self.base.shape[0], self.base.shape[1]
 
     @property
     def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
-        return self.X.dtype
+        return self.base.dtype
+
+    @property
+    def X(self) -> Array:
+        """The rows as an array."""
+        return self.base if self.offset is None else self.base - self.offset
+
+    @cached_property
+    def compiled(self) -> Compiled | None:
+        from ._kernels import dense
+        from ._kernels.layout import plain
+
+        if self.base.dtype not in (np.float32, np.float64):
+            return None
+        none = np.empty(0, self.base.dtype)
+        offset = none if self.offset is None else plain(self.offset)
+        return Compiled(dense, plain(self.base), offset, transposed=False)
 
     def dot(self, W: Array) -> Array:
-        return self.X @ np.asarray(W, self.X.dtype).T
+        return self.X @ np.asarray(W, self.dtype).T
 
     def square_dot(self, W: Array) -> Array:
-        return (self.X * self.X) @ np.asarray(W, self.X.dtype).T
+        X = self.X
+        return (X * X) @ np.asarray(W, self.dtype).T
 
     def sums(self, C: Any) -> FloatArray:
         return np.asarray(C @ np.asarray(self.X, np.float64))
@@ -125,7 +252,7 @@ class DenseRows(Rows):
         return (X * c[:, None]).T @ X
 
     def take(self, index: Any) -> Rows:
-        return DenseRows(self.X[index])
+        return DenseRows(DenseRows(self.base[index], self.offset).X)
 
     def dense(self) -> Array:
         return self.X
@@ -135,18 +262,23 @@ class DenseRows(Rows):
         return DenseRows(X if row is None else X * row[:, None])
 
     def range(self) -> tuple[FloatArray, FloatArray]:
-        return self.X.min(axis=0).astype(np.float64), self.X.max(axis=0).astype(np.float64)
+        less = 0.0 if self.offset is None else self.offset
+        return (self.base.min(axis=0) - less).astype(np.float64), (
+            self.base.max(axis=0) - less
+        ).astype(np.float64)
 
     def difference(self, i: Array, j: Array) -> Rows:
-        return DenseRows(self.X[i] - self.X[j])
+        return DenseRows(self.base[i] - self.base[j])
 
     def product(self, i: Array, j: Array) -> Rows:
-        return DenseRows(self.X[i] * self.X[j])
+        return DenseRows(self.take(i).dense() * self.take(j).dense())
 
     def map(self, function: Callable[[Array], Array]) -> Rows:
         return DenseRows(function(self.X))
 
     def float64(self) -> Rows:
+        if self.base.dtype == np.float64:
+            return self
         return DenseRows(np.asarray(self.X, np.float64))
 
 
@@ -163,6 +295,16 @@ class CSRRows(Rows):
     @property
     def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
         return self.X.dtype
+
+    @cached_property
+    def compiled(self) -> Compiled | None:
+        from ._kernels import sparse as passes
+        from ._kernels.layout import CSR, plain
+
+        if self.X.dtype not in (np.float32, np.float64):
+            return None
+        X = CSR(plain(self.X.indptr), plain(self.X.indices), plain(self.X.data))
+        return Compiled(passes, X, np.empty(0, self.X.dtype), transposed=True)
 
     def _square(self) -> sparse.csr_array:
         return self.X.multiply(self.X).tocsr()

@@ -7,7 +7,7 @@ edges as tables instead of pairs (maths.md 1.4).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -16,10 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from ._rows import Rows
-from .constraints.closure import between, must_components, within
+from ._structure import Structure
+from .constraints.closure import between, within
 from .constraints.pairs import PAIR_BUDGET, check_budget
 
-__all__ = ["EntailedLinks", "PottsField"]
+__all__ = ["EntailedLinks", "PottsField", "edge_costs"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -120,6 +121,9 @@ class PottsField:
         h ≠ h' (one metric a cluster). ``inf`` makes a hard constraint.
     entailed : EntailedLinks, optional
         Links kept by block.
+    noise : array (n,), optional
+        How far a node's unary costs may be off (single precision); moves that gain less are not
+        worth taking.
 
     Examples
     --------
@@ -134,6 +138,7 @@ class PottsField:
     agree_cost: FloatArray
     differ_cost: FloatArray
     entailed: EntailedLinks | None = None
+    noise: FloatArray | None = None
 
     def __init__(
         self,
@@ -142,6 +147,7 @@ class PottsField:
         agree_cost: ArrayLike,
         differ_cost: ArrayLike,
         entailed: EntailedLinks | None = None,
+        noise: FloatArray | None = None,
     ) -> None:
         U = np.ascontiguousarray(unary, dtype=np.float64)
         E = np.asarray(edges)
@@ -154,10 +160,37 @@ class PottsField:
         ]
         if costs[0].ndim != costs[1].ndim:
             costs = [_as_width(cost, 2, U.shape[1]) for cost in costs]
-        values = (U, E.astype(np.int64), costs[0], costs[1], entailed)
-        names = ("unary", "edges", "agree_cost", "differ_cost", "entailed")
+        self._set(U, E.astype(np.int64), costs[0], costs[1], entailed, noise)
+
+    def _set(self, *values: Any) -> None:
+        names = ("unary", "edges", "agree_cost", "differ_cost", "entailed", "noise")
         for name, value in zip(names, values, strict=True):
             object.__setattr__(self, name, value)
+
+    def with_costs(
+        self,
+        unary: FloatArray,
+        agree_cost: FloatArray,
+        differ_cost: FloatArray,
+        entailed: EntailedLinks | None = None,
+        noise: FloatArray | None = None,
+        cheapest: IntArray | None = None,
+    ) -> PottsField:
+        """Return a field on the same links with other costs, which are taken as they are.
+
+        ``cheapest`` is the label of every node's least unary cost, if it is known.
+        """
+        new = object.__new__(PottsField)
+        new._set(unary, self.edges, agree_cost, differ_cost, entailed, noise)
+        new.__dict__["structure"] = self.structure
+        if cheapest is not None:
+            new.__dict__["cheapest"] = cheapest
+        return new
+
+    @cached_property
+    def structure(self) -> Structure:
+        """Adjacency and components: what does not depend on the costs."""
+        return Structure.of(self.n_nodes, self.edges, self.entailed)
 
     @property
     def n_nodes(self) -> int:
@@ -168,6 +201,11 @@ class PottsField:
     def n_labels(self) -> int:
         """Number of labels."""
         return self.unary.shape[1]
+
+    @cached_property
+    def cheapest(self) -> IntArray:
+        """The label of the least unary cost of every node."""
+        return self.unary.argmin(axis=1)
 
     def energy(self, labels: ArrayLike) -> float:
         """Return En(L): the referee of every inference method."""
@@ -183,12 +221,7 @@ class PottsField:
 
     def edge_costs(self, labels: IntArray) -> FloatArray:
         """Return what every edge costs under a labelling."""
-        left, right = labels[self.edges[:, 0]], labels[self.edges[:, 1]]
-        if self.agree_cost.ndim == 1:
-            return np.where(left == right, self.agree_cost, self.differ_cost)
-        e = np.arange(len(left))
-        differ = 0.5 * (self.differ_cost[e, left] + self.differ_cost[e, right])
-        return np.where(left == right, self.agree_cost[e, left], differ)
+        return edge_costs(self.edges, self.agree_cost, self.differ_cost, labels)
 
     @cached_property
     def finite(self) -> PottsField:
@@ -205,43 +238,33 @@ class PottsField:
         large = 1.0 + float((high - low).sum())
         large += sum(float(np.abs(c[np.isfinite(c)]).sum()) for c in (agree, differ))
         large += 0.0 if self.entailed is None else self.entailed.ceiling()
-        return PottsField(
+        return self.with_costs(
             self.unary,
-            self.edges,
             np.where(np.isinf(agree), large, agree),
             # Two columns share a differing edge, so one of them alone must be large enough.
             np.where(np.isinf(differ), large * differ.ndim, differ),
             self.entailed,
+            self.noise,
+            self.cheapest,
         )
 
-    @cached_property
-    def together(self) -> IntArray:
-        """The component of each node in the graph of must-links, entailed ones included."""
+    @property
+    def must(self) -> NDArray[np.bool_]:
+        """Which edges only ask their ends to agree."""
         apart, differ = self.agree_cost, self.differ_cost
         if differ.ndim == 2:
             apart, differ = apart.max(axis=1), differ.max(axis=1)
-        must = self.edges[(differ > 0) & (apart <= 0)]
-        return self._components([must, self._hubs()])
+        return (differ > 0) & (apart <= 0)
 
-    @cached_property
+    @property
+    def together(self) -> IntArray:
+        """The component of each node in the graph of must-links, entailed ones included."""
+        return self.structure.together(self.must)
+
+    @property
     def connected(self) -> IntArray:
         """The component of each node in the graph of all links: independent problems (1.5)."""
-        links = [self.edges, self._hubs()]
-        if self.entailed is not None:
-            links.append(self.n_nodes + self.entailed.block_pairs)
-            links.append(self.entailed.node_blocks + np.array([0, self.n_nodes]))
-        return self._components(links)
-
-    def _hubs(self) -> IntArray:
-        """Return the members of blocks, each joined to a node that stands for its block."""
-        if self.entailed is None:
-            return np.empty((0, 2), dtype=np.int64)
-        member = np.flatnonzero(self.entailed.block >= 0)
-        return np.column_stack([member, self.n_nodes + self.entailed.block[member]])
-
-    def _components(self, links: list[IntArray]) -> IntArray:
-        blocks = 0 if self.entailed is None else self.entailed.n_blocks
-        return must_components(self.n_nodes + blocks, np.concatenate(links))[: self.n_nodes]
+        return self.structure.connected
 
     def written_out(self, budget: int = PAIR_BUDGET) -> PottsField:
         """Return the same field with all entailed links as edges; refused above ``budget``.
@@ -278,7 +301,19 @@ class PottsField:
 
     def with_unary(self, unary: FloatArray) -> PottsField:
         """Return the field with other unary costs."""
-        return replace(self, unary=unary)
+        return self.with_costs(unary, self.agree_cost, self.differ_cost, self.entailed, self.noise)
+
+
+def edge_costs(
+    edges: IntArray, agree: FloatArray, differ: FloatArray, labels: IntArray
+) -> FloatArray:
+    """Return what every edge costs under a labelling."""
+    left, right = labels[edges[:, 0]], labels[edges[:, 1]]
+    if agree.ndim == 1:
+        return np.where(left == right, agree, differ)
+    e = np.arange(len(left))
+    apart = 0.5 * (differ[e, left] + differ[e, right])
+    return np.where(left == right, agree[e, left], apart)
 
 
 def _pair_terms(links: EntailedLinks, pairs: IntArray) -> FloatArray:

@@ -26,6 +26,8 @@ def best_renaming(field, labels):
     best = labels.copy()
     for c in np.unique(field.connected):
         mine = field.connected == c
+        if mine.sum() == 1:
+            continue  # a lone node moves by itself
         options = []
         for names in permutations(range(field.n_labels)):
             trial = best.copy()

@@ -402,10 +402,7 @@ def test_given_centres_come_first() -> None:
     X = np.random.default_rng(0).normal(size=(12, 2))
     data = mean_seeding(X)
     given = np.array([[5.0, 5.0], [6.0, 6.0]])
-    found = add_centres(
-        data.distortion, data.rows, data.weight, data.metric, 4, data.order,
-        np.random.default_rng(0), data.points, given,
-    )  # fmt: skip
+    found = add_centres(data, 4, np.random.default_rng(0), given)
     assert found.shape == (4, 2)
     np.testing.assert_array_equal(found[:2], given)
 

@@ -177,16 +177,33 @@ class Closure:
         """
         from .colouring import dsatur, greedy_clique
 
-        clique = greedy_clique(self.graph) if len(self.apart) else np.empty(0, np.int64)
+        core = self._core(n_clusters)
+        part = self.graph[core][:, core] if len(core) else None
+        clique = core[:0] if part is None else core[greedy_clique(part)]
         if len(clique) > n_clusters:
             return "infeasible", clique
         if self.contradictory.any():
             return "infeasible", None
-        if len(self.apart) == 0:
-            return "feasible", None
-        if dsatur(self.graph, n_clusters) is not None:
+        if part is None or dsatur(part, n_clusters) is not None:
             return "feasible", None
         return "unknown", None
+
+    def _core(self, k: int) -> IntArray:
+        """Return the components that are left when those apart from fewer than k others go.
+
+        Whoever goes finds one of k clusters free when the others have theirs, so only the rest
+        (the k-core of the graph) can be a problem.
+        """
+        edges, core = self.apart, np.arange(0)
+        n = len(self.contradictory)
+        while len(edges):
+            degree = np.bincount(edges.ravel(), minlength=n)
+            core = np.flatnonzero(degree >= k)
+            stays = (degree >= k)[edges].all(axis=1)
+            if stays.all():
+                return core
+            edges = edges[stays]
+        return core[:0]
 
 
 def _all_pairs(n: int) -> IntArray:

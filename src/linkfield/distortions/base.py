@@ -14,7 +14,7 @@ from .._rows import Rows, as_rows
 from .bounds import Bound
 from .metrics import Metric
 
-__all__ = ["Distortion", "Smoothing"]
+__all__ = ["Distortion", "Drift", "Smoothing"]
 
 FloatArray = NDArray[np.float64]
 
@@ -31,6 +31,19 @@ class Smoothing:
     def annealed(self, strength: float) -> float:
         """Return the next strength; it never grows, which keeps the objective falling."""
         return max(self.floor, self.decay * strength)
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How far distances can have moved from one model to the next.
+
+    A distance d to centre h, in the sense of a metric (the triangle inequality holds), is now
+    between ``shrink``·d − shift_h and ``grow``·d + shift_h.
+    """
+
+    grow: float
+    shrink: float
+    shift: FloatArray
 
 
 @dataclass
@@ -96,6 +109,16 @@ class Distortion(Parameters, ABC):
         self, sums: FloatArray, weight: FloatArray, old: FloatArray, metric: Metric
     ) -> FloatArray:
         """Return the minimising centres from Σ v φ̃(x) and Σ v of every cluster (maths.md E1)."""
+
+    def drift(
+        self, before: tuple[FloatArray, Metric], after: tuple[FloatArray, Metric]
+    ) -> Drift | None:
+        """Return how far distances moved from one (centres, metric) to the next.
+
+        None where nothing is known of it. The distance meant is √D for squared Euclidean and
+        √(2D) for directional measures.
+        """
+        return None
 
     @abstractmethod
     def pair(self, rows: Rows, i: Any, j: Any, metric: Metric) -> FloatArray:

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from .._rows import CentredCSR, CSRRows, DenseRows, Rows, as_rows, pieces
-from .base import Distortion
+from .._rows import CentredCSR, CSRRows, DenseRows, Rows, as_rows
+from .base import Distortion, Drift
 from .bounds import Bound, Constant, Diameter
 from .metrics import Metric
 
@@ -50,48 +49,64 @@ class Cosine(Distortion):
         scale = inverse_lengths(np.einsum("hi,i,hi->h", sums, metric.theta, sums))
         return np.where((scale > 0)[:, None], sums * scale[:, None], old)
 
-    def gradient(
+    def unit(self, M: FloatArray, metric: Metric) -> FloatArray:
+        """Return the centres with length 1: μ̂."""
+        return M * inverse_lengths(np.einsum("hi,i,hi->h", M, metric.theta, M))[:, None]
+
+    def slopes(
         self,
         rows: Rows,
         weight: FloatArray,
         labels: NDArray[np.integer],
         M: FloatArray,
         metric: Metric,
-    ) -> FloatArray:
-        """Return ∂/∂a Σ_i v_i D(x_i, μ_{l_i}), all rows at once (maths.md 2.5).
-
-        Σ_i ∂cos_i/∂a = Σ_h μ̂_h∘ŝ_h − ½ Σ_i cos_i x̂_i² − ½ Σ_h (Σ_{i∈h} cos_i) μ̂_h².
-        """
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return Σ v cos by cluster and Σ v cos_i x̂_i²: what the gradient needs of the rows."""
         n, K = len(rows), len(M)
         scale = np.asarray(self.row_scale(rows, metric), np.float64)
-        unit = M * inverse_lengths(np.einsum("hi,i,hi->h", M, metric.theta, M))[:, None]
-        member = sparse.csr_array((weight * scale, (labels, np.arange(n))), shape=(K, n))
         # cos_i needs only the centre of the row's own cluster.
-        products = rows.dot(metric.apply(unit))
+        products = rows.dot(metric.apply(self.unit(M, metric)))
         cosine = products[np.arange(n), labels] * scale
-        by_cluster = np.bincount(labels, weights=weight * cosine, minlength=K)
-        rise = (unit * rows.sums(member)).sum(axis=0)
-        rise -= 0.5 * rows.square_sums((weight * cosine * scale**2)[None, :])[0]
-        rise -= 0.5 * by_cluster @ unit**2
-        return -rise
+        by_cluster = np.asarray(np.bincount(labels, weight * cosine, K), np.float64)
+        return by_cluster, rows.square_sums((weight * cosine * scale**2)[None, :])[0]
+
+    def gradient(
+        self,
+        sums: FloatArray,
+        by_cluster: FloatArray,
+        squares: FloatArray,
+        M: FloatArray,
+        metric: Metric,
+    ) -> FloatArray:
+        """Return ∂/∂a Σ_i v_i D(x_i, μ_{l_i}) from Σ v x̂ by cluster and :meth:`slopes`.
+
+        Σ_i ∂cos_i/∂a = Σ_h μ̂_h∘ŝ_h − ½ Σ_i cos_i x̂_i² − ½ Σ_h (Σ_{i∈h} cos_i) μ̂_h²  (2.5).
+        """
+        unit = self.unit(M, metric)
+        rise = np.einsum("hm,hm->m", unit, sums) - 0.5 * squares
+        return 0.5 * by_cluster @ unit**2 - rise
+
+    def drift(
+        self, before: tuple[FloatArray, Metric], after: tuple[FloatArray, Metric]
+    ) -> Drift | None:
+        """Return the drift while the weights stay: √(2D) is the distance of unit vectors."""
+        (M, old), (moved, new) = before, after
+        if not np.array_equal(old.theta, new.theta):
+            return None
+        gap = self.unit(moved, new) - self.unit(M, old)
+        return Drift(1.0, 1.0, np.sqrt(np.einsum("hm,m->h", gap**2, new.theta)))
 
     def pair(self, rows: Rows, i: Any, j: Any, metric: Metric) -> FloatArray:
         scale = np.asarray(self.row_scale(rows, metric), np.float64)
-        out = np.empty(len(i))
-        for piece in pieces(len(i), max(256, 4_000_000 // rows.shape[1])):
-            product = rows.product(i[piece], j[piece])
-            out[piece] = product.dot(metric.theta[None, :])[:, 0]
-        return np.maximum(1.0 - out * scale[i] * scale[j], 0.0)
+        product = rows.pair_products(i, j, metric.theta)
+        return np.maximum(1.0 - product * scale[i] * scale[j], 0.0)
 
     def pair_gradient(
         self, rows: Rows, i: Any, j: Any, c: FloatArray, metric: Metric
     ) -> FloatArray:
         scale = np.asarray(self.row_scale(rows, metric), np.float64)
         cosine = 1.0 - self.pair(rows, i, j, metric)
-        fall = np.zeros_like(metric.theta)
-        for piece in pieces(len(i), max(256, 4_000_000 // rows.shape[1])):
-            product = rows.product(i[piece], j[piece])
-            fall += product.sums((c * scale[i] * scale[j])[piece][None, :])[0]
+        fall = rows.pair_product_sums(i, j, c * scale[i] * scale[j])
         half = 0.5 * c * cosine
         n = len(rows)
         own = np.bincount(i, half, minlength=n) + np.bincount(j, half, minlength=n)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._rows import Rows, pieces
-from .base import Distortion
+from .base import Distortion, Drift
 from .bounds import Bound, Constant, Diameter, Linear, Radius, lowner
 from .metrics import Diagonal, Full, Metric
 
@@ -63,7 +63,20 @@ class SquaredEuclidean(Distortion):
         each = each - np.swapaxes(cross, 1, 2)
         return moment + (each if metric.per_cluster else each.sum(axis=0))
 
+    def drift(
+        self, before: tuple[FloatArray, Metric], after: tuple[FloatArray, Metric]
+    ) -> Drift | None:
+        """Return the drift under changing weights: ratios of a bound those of the distances."""
+        (M, old), (moved, new) = before, after
+        if new.full or new.per_cluster:
+            return None
+        ratio = new.theta / old.theta
+        shift = np.sqrt(np.einsum("hm,m->h", (moved - M) ** 2, new.theta))
+        return Drift(float(np.sqrt(ratio.max())), float(np.sqrt(ratio.min())), shift)
+
     def pair(self, rows: Rows, i: Any, j: Any, metric: Metric) -> FloatArray:
+        if not metric.full and not metric.per_cluster:
+            return rows.pair_squares(i, j, metric.theta)
         shape = (len(i), len(metric.theta)) if metric.per_cluster else (len(i),)
         out = np.empty(shape)
         for piece in pieces(len(i), _chunk(rows)):
@@ -73,6 +86,8 @@ class SquaredEuclidean(Distortion):
     def pair_gradient(
         self, rows: Rows, i: Any, j: Any, c: FloatArray, metric: Metric
     ) -> FloatArray:
+        if not metric.full and not metric.per_cluster:
+            return rows.pair_square_sums(i, j, c)
         total = np.zeros_like(metric.theta)
         for piece in pieces(len(i), _chunk(rows)):
             total += metric.scatter(rows.difference(i[piece], j[piece]), c[piece])

@@ -64,6 +64,12 @@ class Metric(ABC):
     def embedded(self, rows: Rows) -> list[Rows]:
         """Return rows z with zᵀz' = ⟨x, x'⟩_A, one set for each metric."""
 
+    def single(self) -> Metric:
+        """Return the metric itself, or the first cluster's where each has its own."""
+        if not self.per_cluster:
+            return self
+        return (Full if self.full else Diagonal)(self.theta[0])
+
     def inner(self, S: FloatArray) -> float:
         """Return ⟨θ, S⟩ for S of θ's shape."""
         return float(np.sum(self.theta * S))
@@ -87,7 +93,7 @@ class _OneDiagonal(Metric):
         return cls(np.ones(n_features))
 
     def norms(self, rows: Rows) -> NDArray[Any]:
-        return np.asarray(rows.square_dot(self.theta[None, :])[:, 0])
+        return rows.lengths(self.theta)
 
     def apply(self, M: FloatArray) -> FloatArray:
         return np.asarray(M * self.theta)

@@ -1,38 +1,41 @@
-"""The in-memory engine: map over blocks of rows, then add.
+"""The engine of one machine: arrays in memory and memory maps, block by block, then add.
 
-Every step of an algorithm that looks at all rows is a function of one block; the engine cuts the
-data into blocks, runs them (on threads if asked to) and adds the results in the order of the
-blocks, so the number of threads never changes a bit of the answer.
+Every step of an algorithm that looks at all rows is a function of one block. The engine cuts the
+data into blocks that depend on the problem alone, runs them on threads, and adds the results in
+the order of the blocks, so the number of threads never changes a bit of the answer.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
+from itertools import pairwise
 from operator import add
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
-from .._rows import Rows, pieces
+from .._rows import Compiled, Rows
+from .._threads import run, single_blas, threads
 from ..distortions import Distortion, Metric
 from ..estimation import Model, Statistics, summarize
+from .layout import by_label, lengths_of, no_rows, row_weights
+from .moments import Moments
 
 __all__ = ["ArrayEngine"]
-
-
-#: threadpoolctl limits the whole process, so fits that overlap in several threads take turns:
-#: otherwise one would restore the other's limit and leave BLAS with a single thread for good.
-_blas = threading.Lock()
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 T = TypeVar("T")
+
+#: Rows of a block, at least, and blocks, at most.
+BLOCK_ROWS, MOST_BLOCKS = 8192, 32
+
+#: All blocks' results together take no more than this many numbers (64 MB).
+RESULT_NUMBERS = 8_000_000
 
 
 @dataclass(frozen=True)
@@ -48,8 +51,8 @@ class ArrayEngine:
         Rows that take their nearest centre on their own.
     distortion : Distortion
     n_clusters : int
-    n_jobs : int, default=1
-        Threads.
+    n_jobs : int or None, default=None
+        Threads; None takes those of the context.
     """
 
     rows: Rows
@@ -57,48 +60,55 @@ class ArrayEngine:
     free: NDArray[np.bool_]
     distortion: Distortion
     n_clusters: int
-    n_jobs: int = 1
+    n_jobs: int | None = None
 
-    def _blocks(self) -> list[slice]:
-        # The size depends on the problem alone, never on the number of threads.
-        width = self.rows.shape[1] + self.n_clusters
-        return list(pieces(len(self.rows), max(1024, 4_000_000 // width)))
+    @cached_property
+    def tied(self) -> IntArray:
+        """Positions of the rows that are not free."""
+        return np.flatnonzero(~self.free)
 
-    def map(self, function: Callable[[slice], T]) -> list[T]:
+    @property
+    def result_size(self) -> int:
+        """Numbers in the sums of all clusters."""
+        return self.n_clusters * self.rows.shape[1]
+
+    def compiled(self, metric: Metric) -> Compiled | None:
+        """Return the rows for compiled passes, where they can do with this metric."""
+        return None if metric.per_cluster else self.rows.compiled
+
+    # ----------------------------------------------------------------- blocks
+
+    def blocks(self, result: int = 0) -> list[slice]:
+        """Cut the rows; ``result`` says how many numbers each block gives back."""
+        n = len(self.rows)
+        most = min(MOST_BLOCKS, max(1, RESULT_NUMBERS // max(result, 1)))
+        count = max(1, min(most, n // BLOCK_ROWS))
+        edges = [n * k // count for k in range(count + 1)]
+        return [slice(a, b) for a, b in pairwise(edges)]
+
+    def map(self, function: Callable[[slice], T], result: int = 0) -> list[T]:
         """Return the function of every block, in order."""
-        blocks = self._blocks()
-        if len(blocks) == 1:
-            return [function(blocks[0])]
+        context = nullcontext() if self.n_jobs is None else threads(self.n_jobs)
         # BLAS adds up in another order with other numbers of threads, so it gets one always.
-        with _blas, threadpool_limits(1):
-            if self.n_jobs == 1:
-                return [function(block) for block in blocks]
-            with ThreadPoolExecutor(self.n_jobs) as pool:
-                return list(pool.map(function, blocks))
+        with context, single_blas:
+            return run(function, self.blocks(result))
 
-    def add(self, function: Callable[[slice], Any]) -> Any:
+    def add(self, function: Callable[[slice], Any], result: int = 0) -> Any:
         """Return the sum of the function over blocks."""
-        return reduce(add, self.map(function))
+        return reduce(add, self.map(function, result))
+
+    # ------------------------------------------------------------- assignment
 
     def assign(self, model: Model, offsets: FloatArray, labels: IntArray) -> Statistics:
         """Give every free row its nearest centre, in place; return the free rows' statistics.
 
         A row changes its label (-1: none yet) only for a strictly nearer centre.
         """
+        from .assignment import Assignment
 
-        def one(block: slice) -> Statistics:
-            rows, free = self.rows.take(block), self.free[block]
-            costs = self.costs(rows, model, offsets)
-            rounding = self._rounding(rows, model, offsets, costs)
-            nearest = _nearest(costs, rounding, labels[block])
-            labels[block] = np.where(free, nearest, labels[block])
-            mine = np.where(free, labels[block], 0)
-            return summarize(
-                self.distortion, rows, self.weight[block], mine, model.metric, self.n_clusters, free
-            )
-
-        result: Statistics = self.add(one)
-        return result
+        standing = Assignment(self, labels)
+        standing.assign(model, offsets)
+        return standing.free_statistics(model)
 
     def costs(self, rows: Rows, model: Model, offsets: FloatArray) -> NDArray[Any]:
         """Return the cost of every label for some rows, up to a constant a row."""
@@ -107,26 +117,60 @@ class ArrayEngine:
             costs = costs + self.distortion.row_offset(rows, model.metric)
         return np.asarray(costs + offsets.astype(costs.dtype))
 
-    def _rounding(
-        self, rows: Rows, model: Model, offsets: FloatArray, costs: NDArray[Any]
-    ) -> NDArray[Any]:
-        """Return how far each cost may be off: some units in the last place of its terms."""
-        g, _ = self.distortion.centre_terms(model.centres, model.metric)
-        terms = np.abs(costs) + (np.abs(g) + np.abs(offsets)).astype(costs.dtype)
-        if model.metric.per_cluster:
-            terms = terms + self.distortion.row_offset(rows, model.metric)
-        return np.asarray(4.0 * np.finfo(costs.dtype).eps * terms)
-
     def statistics(self, labels: IntArray, metric: Metric) -> Statistics:
-        """Return the statistics of all rows under a labelling."""
+        """Return the statistics of all rows under a labelling; rows with label -1 do not count."""
+        compiled, K = self.compiled(metric), self.n_clusters
+        if compiled is None:
+            return self._plain_statistics(labels, metric)
+        theta = lengths_of(self.distortion, metric, self.rows.dtype)
 
         def one(block: slice) -> Statistics:
-            rows, weight = self.rows.take(block), self.weight[block]
-            K = self.n_clusters
-            return summarize(self.distortion, rows, weight, labels[block], metric, K)
+            part = Statistics.zero(K, self.rows.shape[1])
+            compiled.passes.transfer(
+                compiled.X, compiled.offset, theta, self.weight, no_rows, no_rows, labels,
+                block.start, block.stop, part.in_place,
+            )  # fmt: skip
+            return part
 
-        result: Statistics = self.add(one)
-        return result
+        return self.add(one, self.result_size)
+
+    def _plain_statistics(self, labels: IntArray, metric: Metric) -> Statistics:
+        def one(block: slice) -> Statistics:
+            mine, known = labels[block], labels[block] >= 0
+            return summarize(
+                self.distortion, self.rows.take(block), self.weight[block],
+                np.where(known, mine, 0), metric, self.n_clusters, known,
+            )  # fmt: skip
+
+        return self.add(one, self.result_size * (self.rows.shape[1] if metric.full else 1))
+
+    def nearest(self, model: Model, offsets: FloatArray) -> IntArray:
+        """Return the label of the nearest centre of every row."""
+        labels = np.full(len(self.rows), -1, dtype=np.int64)
+        self.assign(model, offsets, labels)
+        return labels
+
+    # -------------------------------------------------------------- summaries
+
+    def moments(self, metric: Metric) -> Moments:
+        """Return Σ v φ̃(x), Σ v φ̃(x)² and the range, feature by feature."""
+        compiled = self.compiled(metric)
+        theta = lengths_of(self.distortion, metric, self.rows.dtype)
+
+        def one(block: slice) -> Moments:
+            if compiled is None:
+                return Moments.plain(
+                    self.rows.take(block), self.weight[block], self.distortion, metric
+                )
+            part = Moments.zero(self.rows.shape[1])
+            compiled.passes.moments(
+                compiled.X, compiled.offset, theta, self.weight, block.start, block.stop,
+                part.first, part.second, part.low, part.high,
+            )  # fmt: skip
+            return part
+
+        found: Moments = self.add(one, 4 * self.rows.shape[1])
+        return found.with_zeros(self.rows)
 
     def moment(self, metric: Metric) -> FloatArray:
         """Return Σ v F(x) or Σ v xxᵀ over all rows; nothing if each cluster has its own."""
@@ -142,40 +186,68 @@ class ArrayEngine:
             )
             return part
 
-        return np.asarray(self.add(one))
+        return np.asarray(self.add(one, metric.theta.size))
 
-    def _moments(self, metric: Metric) -> FloatArray:
-        """Return Σ v φ̃(x) and Σ v φ̃(x)², feature by feature."""
-
-        def one(block: slice) -> FloatArray:
-            rows, weight = self.rows.take(block), self.weight[block]
-            scale = self.distortion.row_scale(rows, metric)
-            factor = np.ones(len(rows)) if scale is None else np.asarray(scale, np.float64)
-            first = rows.sums((weight * factor)[None, :])
-            return np.concatenate([first, rows.square_sums((weight * factor**2)[None, :])])
-
-        return np.asarray(self.add(one))
-
-    def mean_variance(self, metric: Metric) -> float:
-        """Return the mean over features of the variance of φ̃(x)."""
-        mean, square = self._moments(metric) / self.weight.sum()
-        return float(np.maximum(square - mean**2, 0.0).mean())
-
-    def feature_shares(self, metric: Metric) -> FloatArray:
-        """Return Σ v φ̃(x)² of every feature."""
-        return np.asarray(self._moments(metric)[1])
-
-    def gradient(self, labels: IntArray, M: FloatArray, metric: Metric) -> FloatArray:
-        """Return ∂/∂a Σ v D of a directional measure."""
+    def gradient(
+        self, labels: IntArray, M: FloatArray, metric: Metric, sums: FloatArray | None = None
+    ) -> FloatArray:
+        """Return ∂/∂a Σ v D of a directional measure; ``sums`` are Σ v φ̃(x) if they are known."""
         measure: Any = self.distortion
+        compiled, (K, d) = self.compiled(metric), M.shape
+        dtype = self.rows.dtype
+        theta = metric.theta.astype(dtype)
+        unit = metric.apply(measure.unit(M, metric)).astype(dtype)
 
         def one(block: slice) -> FloatArray:
-            part: FloatArray = measure.gradient(
-                self.rows.take(block), self.weight[block], labels[block], M, metric
-            )
-            return part
+            if compiled is None:
+                args = (self.rows.take(block), self.weight[block], labels[block])
+                return np.concatenate(measure.slopes(*args, M, metric))
+            out = np.zeros(K + d)
+            compiled.passes.gradient(
+                compiled.X, theta, self.weight, labels, unit, block.start, block.stop, out[:K],
+                out[K:],
+            )  # fmt: skip
+            return out
 
-        return np.asarray(self.add(one))
+        found = self.add(one, K + d)
+        if sums is None:
+            sums = self.statistics(labels, metric).sums
+        slope: FloatArray = measure.gradient(sums, found[:K], found[K:], M, metric)
+        return slope
+
+    def row_offsets(self, metric: Metric) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return f(x) and the factor of φ̃(x) for every row (empty: 1), under a shared metric."""
+        rows, distortion = self.rows, self.distortion
+        parts = self.map(lambda b: row_weights(rows.take(b), distortion, metric), 0)
+        return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+
+    def offer(
+        self,
+        points: FloatArray,
+        metric: Metric,
+        offsets: tuple[NDArray[Any], NDArray[Any]],
+        nearest: FloatArray,
+        found: NDArray[np.float32],
+    ) -> FloatArray:
+        """Write D of all rows to some points; return Σ v min(nearest, D) for each of them."""
+        compiled, L = self.compiled(metric), len(points)
+        dtype = self.rows.dtype
+        g, psi = (part.astype(dtype) for part in self.distortion.centre_terms(points, metric))
+        psi = by_label(psi, compiled)
+
+        def one(block: slice) -> FloatArray:
+            left = np.zeros(L)
+            if compiled is None:
+                table = self.distortion.table(self.rows.take(block), points, metric)
+                found[:, block] = table.T
+                return np.minimum(nearest[block], found[:, block]) @ self.weight[block]
+            compiled.passes.seed(
+                compiled.X, compiled.offset, psi, g, *offsets, self.weight, nearest,
+                block.start, block.stop, found, left,
+            )  # fmt: skip
+            return left
+
+        return np.asarray(self.add(one, L))
 
     def dearest(self, model: Model, offsets: FloatArray, labels: IntArray, k: int) -> IntArray:
         """Return the k free rows whose own cluster costs them most (ties: smallest position)."""
@@ -188,22 +260,8 @@ class ArrayEngine:
             top = np.argsort(-cost, kind="stable")[:k]
             return cost[top].tolist(), (top + (block.start or 0)).tolist()
 
-        found = self.map(one)
+        found = self.map(one, 0)
         cost = np.array([c for part in found for c in part[0]])
         at = np.array([i for part in found for i in part[1]], dtype=np.int64)
         order = np.argsort(-cost, kind="stable")[:k]
         return at[order][np.isfinite(cost[order])]
-
-
-def _nearest(costs: NDArray[Any], rounding: NDArray[Any], old: IntArray) -> IntArray:
-    """Return the cheapest label of each row; the old one stays unless another is cheaper.
-
-    "Cheaper" is by more than the rounding of the two costs compared, so that float32 data cannot
-    make the objective rise.
-    """
-    row, best = np.arange(len(costs)), costs.argmin(axis=1)
-    known = old >= 0
-    mine = np.where(known, old, 0)
-    slack = rounding[row, mine] + rounding[row, best]
-    stays = known & (costs[row, mine] <= costs[row, best] + slack)
-    return np.where(stays, old, best)

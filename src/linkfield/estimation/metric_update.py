@@ -51,6 +51,7 @@ def update_linear(
 def update_directional(
     objective: Objective,
     model: Model,
+    stats: Statistics,
     tied_labels: IntArray,
     data_gradient: Callable[[Metric], FloatArray],
     statistics: Callable[[Metric], Statistics],
@@ -58,16 +59,17 @@ def update_directional(
 ) -> tuple[Metric, Statistics, float]:
     """Metric step of cosine and correlation, whose rows are rescaled by every new metric.
 
-    ``data_gradient`` and ``statistics`` each make one pass over the data. Returns the metric, the
-    statistics under it, and the step to try first next time.
+    ``stats`` are those of the present metric; ``data_gradient`` and ``statistics`` each make one
+    pass over the data. Returns the metric, the statistics under it, and the step to try first
+    next time.
     """
     metric, pairs, regulariser = model.metric, objective.pairs, objective.regulariser
-    seen: dict[int, tuple[Metric, Statistics]] = {}
+    seen: dict[int, tuple[Metric, Statistics]] = {id(metric): (metric, stats)}
 
     def value(trial: Metric) -> float:
-        stats = statistics(trial)
-        seen[id(trial)] = (trial, stats)  # keeps the trial alive, so its id stays its own
-        return objective.fixed_labels(stats, model.with_(metric=trial), tied_labels)
+        if id(trial) not in seen:  # keeps the trial alive, so its id stays its own
+            seen[id(trial)] = (trial, statistics(trial))
+        return objective.fixed_labels(seen[id(trial)][1], model.with_(metric=trial), tied_labels)
 
     gradient = data_gradient(metric)
     if pairs is not None:
@@ -77,6 +79,4 @@ def update_directional(
     if not free:
         gradient = gradient + regulariser.gradient(metric, np.zeros(len(model.centres)))
     new, step = multiplicative_step(metric, gradient, value, step, rescale=free)
-    if id(new) not in seen:
-        seen[id(new)] = (new, statistics(new))
     return new, seen[id(new)][1], step

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from .._rows import DenseRows, Rows
 from ..constraints import Ties
 from ..distortions import Distortion, Metric, MPC2003Penalty, Penalty
 from ..distortions.bounds import Bound
-from ..field import EntailedLinks, PottsField
+from ..field import EntailedLinks, PottsField, edge_costs
 from ..inference.feasible import InfeasibleFieldError
 from .entailed import entailed_gradient
 
@@ -46,6 +47,8 @@ class PairTerms:
     bound: Bound | None = None
     alpha: float | None = None
     _cache: dict[str, Any] = field(default_factory=dict, repr=False)
+    _field: PottsField | None = field(default=None, repr=False)
+    _seen: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def linear(self) -> bool:
@@ -94,20 +97,30 @@ class PairTerms:
         at = int(np.argmax(np.where(among, phi, -np.inf)))
         return float(phi[at]), at
 
-    def costs(self, metric: Metric) -> tuple[FloatArray, FloatArray]:
-        """Return what every explicit pair costs where its ends agree, and where they differ."""
+    def prices(self, metric: Metric) -> FloatArray:
+        """Return what it costs to break every explicit pair."""
         cache = self._of(metric)
-        if "costs" not in cache:
+        if "prices" not in cache:
             phi, top = self.phi(metric), self.top(metric)
             must, weight = self.ties.must, self.ties.weight
             if phi.ndim == 2:
                 must, weight = must[:, None], weight[:, None]
-            hard = np.isinf(weight)
-            w = np.where(hard, 0.0, weight)
-            price = np.where(
-                must, w * self.penalty.must(phi, top), w * self.penalty.cannot(phi, top)
-            )
-            price = np.where(hard, np.inf, price)
+            price = np.where(must, self.penalty.must(phi, top), self.penalty.cannot(phi, top))
+            if self._hard.any():
+                price = np.where(np.isinf(weight), 1.0, price)  # 0 · inf is not a number
+            cache["prices"] = weight * price
+        return np.asarray(cache["prices"])
+
+    @cached_property
+    def _hard(self) -> NDArray[np.bool_]:
+        return np.isinf(self.ties.weight)
+
+    def costs(self, metric: Metric) -> tuple[FloatArray, FloatArray]:
+        """Return what every explicit pair costs where its ends agree, and where they differ."""
+        cache = self._of(metric)
+        if "costs" not in cache:
+            price = self.prices(metric)
+            must = self.ties.must if price.ndim == 1 else self.ties.must[:, None]
             cache["costs"] = np.where(must, 0.0, price), np.where(must, price, 0.0)
         return cache["costs"][0], cache["costs"][1]
 
@@ -132,47 +145,81 @@ class PairTerms:
         links: EntailedLinks = cache["links"]
         return links
 
-    def field(self, unary: FloatArray, metric: Metric) -> PottsField:
-        """Return the labelling problem; rows joined by hard must-links are one node (1.6)."""
+    @property
+    def one_row_a_node(self) -> bool:
+        """Whether no hard must-link joins rows."""
+        return self.ties.n_nodes == self.ties.n_rows
+
+    def field(
+        self,
+        unary: FloatArray,
+        metric: Metric,
+        noise: FloatArray | None = None,
+        cheapest: IntArray | None = None,
+        *,
+        by_node: bool = False,
+    ) -> PottsField:
+        """Return the labelling problem; rows joined by hard must-links are one node (1.6).
+
+        ``unary`` has a row for every tied row, in the order of the nodes with ``by_node`` (where
+        each row is one); ``noise`` is how far it may be off, ``cheapest`` the label of its least.
+        """
         ties = self.ties
         agree, differ = self.costs(metric)
-        if ties.n_nodes == ties.n_rows:
-            return PottsField(
-                _reordered(unary, ties.node), ties.node[ties.pairs], agree, differ,
-                _by_node(self.links(metric), ties.node, ties.n_nodes),
-            )  # fmt: skip
-        member = _membership(ties.node, ties.n_nodes)
+        if self.one_row_a_node:
+            U = unary if by_node else _reordered(unary, ties.node)
+            ends = ties.node[ties.pairs] if self._field is None else self._field.edges
+        else:
+            ends = ties.node[ties.pairs]
+            inside = ends[:, 0] == ends[:, 1]
+            U = self._contracted(unary, ends[inside, 0], agree[inside])
+            # With one shared metric a pair inside a node costs the same under every label.
+            ends, agree, differ = ends[~inside], agree[~inside], differ[~inside]
+            noise = None if noise is None else np.asarray(np.bincount(ties.node, noise), float)
+            cheapest = None
+        links = _by_node(self.links(metric), ties.node, ties.n_nodes)
+        if self._field is None:
+            self._field = PottsField(U, ends, agree, differ, links)
+        return self._field.with_costs(U, agree, differ, links, noise, cheapest)
+
+    def _contracted(self, unary: FloatArray, node: IntArray, agree: FloatArray) -> FloatArray:
+        """Add up the costs of the rows of every node, and of the pairs inside them."""
+        member = _membership(self.ties.node, self.ties.n_nodes)
         # 0 · inf is not a number, so forbidden labels are summed apart.
         forbidden = np.isinf(unary)
         U = member @ np.where(forbidden, 0.0, unary)
         U = np.where(member @ forbidden > 0, np.inf, U)
-        ends = ties.node[ties.pairs]
-        inside = ends[:, 0] == ends[:, 1]
         if agree.ndim == 2:
-            np.add.at(U, ends[inside, 0], agree[inside])
+            np.add.at(U, node, agree)
         blocked = np.flatnonzero(np.isinf(U).all(axis=1))
         if len(blocked):
             raise InfeasibleFieldError(blocked[:1])
-        # With one shared metric a pair inside a node costs the same under every label.
-        return PottsField(
-            U, ends[~inside], agree[~inside], differ[~inside],
-            _by_node(self.links(metric), ties.node, ties.n_nodes),
-        )  # fmt: skip
+        return U
 
     def pair_costs(self, labels: IntArray, metric: Metric) -> FloatArray:
         """Return what every explicit pair costs under labels of the tied rows."""
         agree, differ = self.costs(metric)
-        bare = PottsField(np.zeros((len(labels), self._n_labels(labels, agree))), self.ties.pairs,
-                          agree, differ)  # fmt: skip
-        return bare.edge_costs(labels)
+        return edge_costs(self.ties.pairs, agree, differ, labels)
 
-    @staticmethod
-    def _n_labels(labels: IntArray, cost: FloatArray) -> int:
-        return cost.shape[1] if cost.ndim == 2 else int(labels.max(initial=0)) + 1
+    def violated(self, labels: IntArray) -> IntArray:
+        """Return which explicit pairs labels of the tied rows break."""
+        if not np.array_equal(self._seen.get("labels", (-1,)), labels):
+            left, right = self._ends
+            broken = (labels[left] != labels[right]) == self.ties.must
+            self._seen = {"labels": labels.copy(), "violated": np.flatnonzero(broken)}
+        return np.asarray(self._seen["violated"])
+
+    @cached_property
+    def _ends(self) -> tuple[IntArray, IntArray]:
+        left, right = self.ties.pairs.T
+        return np.ascontiguousarray(left), np.ascontiguousarray(right)
 
     def energy(self, labels: IntArray, metric: Metric) -> float:
         """Return the pair part of J."""
-        total = float(self.pair_costs(labels, metric).sum())
+        if metric.per_cluster:
+            total = float(self.pair_costs(labels, metric).sum())
+        else:
+            total = float(self.prices(metric)[self.violated(labels)].sum())
         links = self.links(metric)
         if links is not None:
             n_labels = len(links.z) if len(links.z) > 1 else int(labels.max(initial=0)) + 1
@@ -195,13 +242,13 @@ class PairTerms:
 
     def _explicit_gradient(self, labels: IntArray, metric: Metric) -> FloatArray:
         ties, phi, top = self.ties, self.phi(metric), self.top(metric)
-        left, right = labels[ties.pairs[:, 0]], labels[ties.pairs[:, 1]]
-        violated = ((left != right) == ties.must) & np.isfinite(ties.weight)
-        e = np.flatnonzero(violated)
+        e = self.violated(labels)
+        e = e[np.isfinite(ties.weight[e])]
         by_phi, by_top = self.penalty.slopes(phi[e], top, ties.must[e])
         w = ties.weight[e]
         if metric.per_cluster:
-            share = _cluster_shares(left[e], right[e], len(metric.theta)) * w[:, None]
+            left, right = labels[ties.pairs[e]].T
+            share = _cluster_shares(left, right, len(metric.theta)) * w[:, None]
             by_phi, by_top = by_phi * share, by_top * share
         else:
             by_phi, by_top = by_phi * w, by_top * w

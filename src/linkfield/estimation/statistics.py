@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,31 @@ class Statistics:
     weight: FloatArray
     sums: FloatArray
     moment: FloatArray | None = None
+
+    @classmethod
+    def zero(cls, n_clusters: int, n_features: int, metric: Metric | None = None) -> Statistics:
+        """Return the statistics of no rows."""
+        moment = np.zeros_like(metric.theta) if metric is not None and metric.per_cluster else None
+        one = np.zeros(n_clusters)
+        return cls(one, one.copy(), np.zeros((n_clusters, n_features)), moment)
+
+    @property
+    def in_place(self) -> Any:
+        """The arrays, for compiled passes that add to them."""
+        from .._kernels.layout import Sums
+
+        return Sums(self.count, self.weight, self.sums)
+
+    def copy(self) -> Statistics:
+        """Return a copy that later passes do not add to."""
+        moment = None if self.moment is None else self.moment.copy()
+        return Statistics(self.count.copy(), self.weight.copy(), self.sums.copy(), moment)
+
+    def take_in(self, other: Statistics) -> None:
+        """Add other rows to these, in place (one moment a cluster is not kept this way)."""
+        self.count[:] += other.count
+        self.weight[:] += other.weight
+        self.sums[:] += other.sums
 
     def __add__(self, other: Statistics) -> Statistics:
         moment = self.moment

@@ -8,14 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from .._rows import Rows
 from ..distortions import Metric
-from ..engine import ArrayEngine
+from ..engine import ArrayEngine, Assignment
 from ..estimation import (
     Model,
     Objective,
     Statistics,
-    summarize,
     update_directional,
     update_linear,
 )
@@ -43,9 +41,7 @@ class Problem:
     objective : Objective
     tied : int array
         Positions of the tied rows; empty where nothing is tied.
-    tied_rows : Rows
-        Those rows, in float64.
-    label_costs : float array (n_tied, K)
+    label_costs : float array (n_tied, K) or None
         What absolute labels add to the unary costs.
     inference : Inference
     assign_pairs : bool
@@ -55,8 +51,7 @@ class Problem:
     engine: ArrayEngine
     objective: Objective
     tied: IntArray
-    tied_rows: Rows
-    label_costs: FloatArray
+    label_costs: FloatArray | None
     inference: Inference
     assign_pairs: bool = True
 
@@ -64,17 +59,31 @@ class Problem:
         """Return J."""
         mine = labels[self.tied]
         total = self.objective.fixed_labels(stats, model, mine)
-        return total + float(self.label_costs[np.arange(len(mine)), mine].sum())
+        if self.label_costs is not None:
+            total += float(self.label_costs[np.arange(len(mine)), mine].sum())
+        return total
 
-    def field(self, model: Model, offsets: FloatArray) -> PottsField:
-        """Return the labelling problem of the tied rows."""
-        weight = self.engine.weight[self.tied, None]
-        table = self.engine.distortion.table(self.tied_rows, model.centres, model.metric)
-        unary = weight * (table + offsets) + self.label_costs
+    def standing(self, labels: IntArray) -> Assignment:
+        """Return a labelling to work on; ``labels`` change in place."""
+        return Assignment(self.engine, labels, self._slot if self.assign_pairs else None)
+
+    @property
+    def _slot(self) -> IntArray | None:
+        """The field's node of every tied row, where each row is a node of its own."""
         pairs = self.objective.pairs
+        return pairs.ties.node if pairs is not None and pairs.one_row_a_node else None
+
+    def field(self, standing: Assignment, metric: Metric) -> PottsField:
+        """Return the labelling problem of the tied rows, from the costs of the last pass."""
+        unary, pairs, cheapest = standing.unary, self.objective.pairs, standing.cheapest
+        if self.label_costs is not None:
+            unary = unary.copy()
+            unary[standing.slot] += self.label_costs
+            cheapest = unary.argmin(axis=1)
         if pairs is None:
-            return PottsField(unary, (), (), ())
-        return pairs.field(unary, model.metric)
+            return PottsField(unary, (), (), (), noise=standing.noise)
+        by_node = pairs.one_row_a_node
+        return pairs.field(unary, metric, standing.noise, cheapest, by_node=by_node)
 
     @property
     def node(self) -> IntArray:
@@ -92,12 +101,12 @@ class Stop:
     shift: float
 
 
-def stopping_rule(problem: Problem, metric: Metric, max_iter: int, tol: float) -> Stop:
+def stopping_rule(variance: float, max_iter: int, tol: float) -> Stop:
     """Scale the tolerance by the mean variance of the features, as scikit-learn does.
 
     The features are those that centres are means of: rows of length 1 for a directional measure.
     """
-    return Stop(int(max_iter), float(tol), float(tol) * problem.engine.mean_variance(metric))
+    return Stop(int(max_iter), float(tol), float(tol) * variance)
 
 
 @dataclass
@@ -119,20 +128,17 @@ class Outcome:
         return np.array(list(ends.values()))
 
 
-def assign(
-    problem: Problem, model: Model, labels: IntArray, rng: np.random.Generator
-) -> tuple[Statistics, float]:
-    """E-step, in place; return the statistics and a bound on the least energy of the field."""
-    engine = problem.engine
-    offsets = problem.objective.label_offsets(model)
-    first = bool(len(problem.tied)) and bool(labels[problem.tied[0]] < 0)
-    stats = engine.assign(model, offsets, labels)
-    if len(problem.tied) == 0 or not problem.assign_pairs:
-        return stats, -np.inf
-    answer = _solve(problem, problem.field(model, offsets), None if first else labels, rng)
-    labels[problem.tied] = answer.labels[problem.node]
-    mine = _tied_statistics(problem, model, labels)
-    return stats + mine, answer.lower_bound
+def assign(problem: Problem, standing: Assignment, model: Model, rng: np.random.Generator) -> float:
+    """E-step, in place; return a bound on the least energy of the field."""
+    labels, tied = standing.labels, problem.tied
+    standing.assign(model, problem.objective.label_offsets(model))
+    if len(tied) == 0 or not problem.assign_pairs:
+        return -np.inf
+    first = bool(labels[tied[0]] < 0)
+    field = problem.field(standing, model.metric)
+    answer = _solve(problem, field, None if first else labels, rng)
+    standing.place(answer.labels[problem.node], model.metric)
+    return answer.lower_bound
 
 
 def _solve(
@@ -154,18 +160,6 @@ def _solve(
     return answer
 
 
-def _tied_statistics(problem: Problem, model: Model, labels: IntArray) -> Statistics:
-    engine = problem.engine
-    return summarize(
-        engine.distortion,
-        problem.tied_rows,
-        engine.weight[problem.tied],
-        labels[problem.tied],
-        model.metric,
-        engine.n_clusters,
-    )
-
-
 def learn_metric(
     problem: Problem, stats: Statistics, model: Model, labels: IntArray, step: float
 ) -> tuple[Model, Statistics, float]:
@@ -176,8 +170,9 @@ def learn_metric(
     metric, stats, step = update_directional(
         objective,
         model,
+        stats,
         mine,
-        lambda metric: engine.gradient(labels, model.centres, metric),
+        lambda metric: engine.gradient(labels, model.centres, metric, stats.sums),
         lambda metric: engine.statistics(labels, metric),
         step,
     )
@@ -191,47 +186,48 @@ class _Run:
 
     problem: Problem
     model: Model
-    labels: IntArray
+    standing: Assignment
     stop: Stop
     rng: np.random.Generator
-    stats: Statistics | None = None
     bound: float = -np.inf
     step: float = 0.5
     history: list[tuple[int, str, float]] = field(default_factory=list)
 
+    @property
+    def stats(self) -> Statistics:
+        assert self.standing.stats is not None
+        return self.standing.stats
+
     def record(self, iteration: int, step: str) -> None:
         """Write J down."""
-        assert self.stats is not None
-        value = self.problem.value(self.stats, self.model, self.labels)
+        value = self.problem.value(self.stats, self.model, self.standing.labels)
         self.history.append((iteration, step, value))
 
     def assign(self, iteration: int) -> None:
-        self.stats, self.bound = assign(self.problem, self.model, self.labels, self.rng)
+        self.bound = assign(self.problem, self.standing, self.model, self.rng)
         self.record(iteration, "assign")
 
     def iterate(self, iteration: int) -> bool:
         """Take all steps once; return whether the smoothing has settled."""
-        problem, objective = self.problem, self.problem.objective
+        problem, objective, standing = self.problem, self.problem.objective, self.standing
         self.assign(iteration)
-        assert self.stats is not None
-        self.stats, self.model, refilled = refill_empty(
-            problem, self.stats, self.model, self.labels
-        )
+        stats, self.model, refilled = refill_empty(problem, self.stats, self.model, standing.labels)
         if refilled:
+            standing.replaced(stats)
             self.record(iteration, "refill")
         self.model = self.model.with_(centres=objective.centres(self.stats, self.model))
         self.record(iteration, "centres")
         if self.model.metric.learned:
-            self.model, self.stats, self.step = learn_metric(
-                problem, self.stats, self.model, self.labels, self.step
+            self.model, standing.stats, self.step = learn_metric(
+                problem, self.stats, self.model, standing.labels, self.step
             )
             self.record(iteration, "metric")
         self.model, settled = _annealed(problem, self.model)
         return settled
 
-    def arrived(self, old_labels: IntArray, old: Model, fall: float) -> bool:
+    def arrived(self, old: Model, fall: float) -> bool:
         """Say whether nothing that matters moved since the last iteration."""
-        same = bool((old_labels == self.labels).all())
+        same = self.standing.changed == 0
         still = _relative_change(old, self.model) <= self.stop.tol
         slow = fall <= 0.01 * self.stop.tol * abs(self.history[-1][2])
         shift = float(((self.model.centres - old.centres) ** 2).sum())
@@ -250,36 +246,49 @@ def run(
 
     ``labels`` are the starting labels (-1 for none) and are changed in place.
     """
-    now = _Run(problem, model, labels, stop, rng)
+    standing = problem.standing(labels)
+    now = _Run(problem, model, standing, stop, rng)
+    # Assignment that does not see the pairs may raise J: then the better end is kept.
     blind = not problem.assign_pairs and problem.objective.pairs is not None
     converged, previous, iteration = False, np.inf, 0
     while iteration < stop.max_iter and not converged:
         iteration += 1
-        old_labels, old_model, old_stats = labels.copy(), now.model, now.stats
+        old_model, kept = now.model, _kept(now) if blind else None
         settled = now.iterate(iteration)
         value = now.history[-1][2]
         if report is not None:
             report(iteration, value)
-        if blind and value > previous:
-            # Assignment that does not see the pairs may raise J: keep the better end and stop.
-            labels[:], now.model, now.stats = old_labels, old_model, old_stats
-            now.history = [line for line in now.history if line[0] < iteration]
+        if kept is not None and value > previous:
+            _restore(now, kept)
             iteration -= 1
             converged = True
             break
-        converged = settled and now.arrived(old_labels, old_model, previous - value)
+        converged = settled and now.arrived(old_model, previous - value)
         previous = value
     # Labels that belong to the final centres and metric, as scikit-learn's KMeans has them.
-    last, ends = (labels.copy(), now.stats, len(now.history)), now.history[-1][2]
-    now.assign(iteration)
-    if blind and now.history[-1][2] > ends:
-        labels[:], now.stats = last[:2]
-        del now.history[last[2] :]
-    assert now.stats is not None
+    kept, ends = _kept(now) if blind else None, now.history[-1][2]
+    now.bound = assign(problem, standing, now.model, rng)
+    standing.refresh(now.model.metric)
+    now.record(iteration, "assign")
+    if kept is not None and now.history[-1][2] > ends:
+        _restore(now, kept)
     objective = now.history[-1][2]
     return Outcome(
         labels, now.model, now.stats, objective, now.bound, converged, iteration, now.history
     )
+
+
+def _kept(now: _Run) -> tuple[IntArray, Model, Statistics | None, int]:
+    """Return a copy of where a run stands."""
+    stats = now.standing.stats
+    stats = None if stats is None else stats.copy()
+    return now.standing.labels.copy(), now.model, stats, len(now.history)
+
+
+def _restore(now: _Run, kept: tuple[IntArray, Model, Statistics | None, int]) -> None:
+    """Go back to where a run stood."""
+    now.standing.labels[:], now.model, now.standing.stats = kept[:3]
+    del now.history[kept[3] :]
 
 
 def _annealed(problem: Problem, model: Model) -> tuple[Model, bool]:

@@ -47,7 +47,8 @@ def _candidates(problem: Problem, stats: Statistics, model: Model, labels: IntAr
     found = problem.engine.dearest(model, offsets, labels, CANDIDATES)
     if problem.assign_pairs and len(problem.tied):
         alone = np.bincount(problem.node, minlength=len(problem.tied))[problem.node] == 1
-        table = problem.engine.distortion.table(problem.tied_rows, model.centres, model.metric)
+        rows = problem.engine.rows.take(problem.tied)
+        table = problem.engine.distortion.table(rows, model.centres, model.metric)
         mine = labels[problem.tied]
         cost = problem.engine.weight[problem.tied] * table[np.arange(len(mine)), mine]
         order = np.argsort(np.where(alone, -cost, np.inf), kind="stable")[:CANDIDATES]

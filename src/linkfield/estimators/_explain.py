@@ -159,8 +159,9 @@ def explained(
         return setup.constraints._named(problem.tied[[tied]])[0]
 
     found = _explain_ties(problem.objective.pairs, metric, labels[problem.tied], at, name, K)
-    own = problem.label_costs[at]
-    return [*found, ("its label", own)] if own.any() else found
+    if problem.label_costs is None or not problem.label_costs[at].any():
+        return found
+    return [*found, ("its label", problem.label_costs[at])]
 
 
 def impossible(setup: Setup, error: InfeasibleFieldError) -> str:
@@ -175,7 +176,7 @@ def impossible(setup: Setup, error: InfeasibleFieldError) -> str:
     first = np.full(problem.node.max() + 1, np.iinfo(np.int64).max)
     np.minimum.at(first, problem.node, problem.tied)
     concerned = np.isin(problem.node, error.core)
-    if np.isinf(problem.label_costs[concerned]).any():
+    if problem.label_costs is not None and np.isinf(problem.label_costs[concerned]).any():
         names = setup.constraints._named(problem.tied[concerned])
         return (
             f"labels and hard constraints contradict each other among the rows "

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._rows import Rows
+from .._rows import DenseRows, Rows
 from ..constraints import Constraints, Ties, readable, tie
 from ..distortions import (
     DISTORTIONS,
@@ -22,7 +23,7 @@ from ..distortions import (
     SquaredEuclidean,
 )
 from ..distortions.metrics import Diagonal, Full
-from ..engine import ArrayEngine
+from ..engine import ArrayEngine, Moments
 from ..estimation import (
     MetricPrior,
     Model,
@@ -63,7 +64,6 @@ class Recipe:
     label_weight: float
     closure: bool | str
     use_pairs: str = "all"
-    n_jobs: int = 1
 
 
 def check_recipe(recipe: Recipe) -> None:
@@ -131,7 +131,7 @@ class Setup:
     constraints: Constraints
     absolute: AbsoluteLabels | None
     offset: FloatArray
-    order: IntArray
+    moments: Moments
 
     @classmethod
     def of(
@@ -144,10 +144,9 @@ class Setup:
     ) -> Setup:
         """Prepare data, ties and objective."""
         check_recipe(recipe)
-        offset = centring(X, weight, recipe.distortion)
-        rows = recipe.distortion.rows(X - offset.astype(X.dtype) if offset.any() else X)
-        keys = canonical_keys(rows)
-        ties = _ties(recipe, constraints, absolute, keys)
+        K, distortion = recipe.n_clusters, recipe.distortion
+        rows, moments = _rows(recipe, X, weight)
+        ties = _ties(recipe, constraints, absolute, rows)
         hard = np.isinf(ties.weight).any() or ties.n_nodes < ties.n_rows
         if recipe.use_pairs == "metric" and hard:
             raise ValueError(
@@ -157,26 +156,33 @@ class Setup:
         free = np.ones(len(rows), dtype=bool)
         if recipe.use_pairs == "all":
             free[ties.rows] = False
-        K = recipe.n_clusters
-        engine = ArrayEngine(rows, weight, free, recipe.distortion, K, recipe.n_jobs)
-        smoothing = recipe.distortion.smoothing(rows, weight)
-        pairs = _pair_terms(recipe, ties, rows, weight)
-        moment = engine.moment(recipe.metric)
+        engine = ArrayEngine(rows, weight, free, distortion, K)
+        smoothing = distortion.smoothing(rows, weight)
         objective = Objective(
-            recipe.distortion, moment, smoothing, pairs, _regulariser(recipe, engine, smoothing)
+            distortion,
+            _moment(engine, recipe.metric, moments),
+            smoothing,
+            _pair_terms(recipe, ties, rows, weight),
+            _regulariser(recipe, engine, smoothing, moments),
         )
         problem = Problem(
             engine,
             objective,
             ties.rows,
-            rows.take(ties.rows).float64(),
             _label_costs(ties, absolute, K, recipe.label_weight),
             recipe.inference,
             recipe.use_pairs == "all",
         )
         if recipe.use_pairs == "all":
             warn_infeasible(constraints, K)
-        return cls(recipe, problem, constraints, absolute, offset, np.argsort(keys, kind="stable"))
+        offset = getattr(rows, "offset", None)
+        offset = np.zeros(rows.shape[1]) if offset is None else offset.astype(np.float64)
+        return cls(recipe, problem, constraints, absolute, offset, moments)
+
+    @cached_property
+    def order(self) -> IntArray:
+        """The rows in canonical order."""
+        return np.argsort(canonical_keys(self.problem.engine.rows))
 
     def start(self, init: Any, rng: np.random.Generator) -> Model:
         """Return the model to set out from."""
@@ -189,15 +195,15 @@ class Setup:
         return 0.0 if smoothing is None else smoothing.strength
 
     def _centres(self, init: Any, rng: np.random.Generator) -> FloatArray:
-        K, data = self.recipe.n_clusters, self._seeding()
+        K, d = self.recipe.n_clusters, self.problem.engine.rows.shape[1]
         if isinstance(init, str | Neighbourhoods):
+            data = self._seeding()
             seeder = init if isinstance(init, Neighbourhoods) else named_init(init)
             known = Constraints() if init in ("k-means++", "random") else self.constraints
             if self.absolute is not None and known is self.constraints:
                 return self._absolute_centres(seeder, data, rng)
             return seeder(data, known, K, rng)
         M = np.asarray(init, dtype=np.float64)
-        d = data.rows.shape[1]
         if M.shape != (K, d):
             raise ValueError(f"init has shape {M.shape}; it must be (n_clusters, n_features) = "
                              f"({K}, {d})")  # fmt: skip
@@ -230,20 +236,30 @@ class Setup:
 
     def _seeding(self) -> SeedingData:
         engine, objective = self.problem.engine, self.problem.objective
-        metric = self.recipe.metric
-        scale = engine.distortion.row_scale(engine.rows, metric)
+        metric, n = self.recipe.metric, len(engine.rows)
+        shared = metric.single()
+        offsets = engine.row_offsets(shared)
+        buffer: dict[int, NDArray[np.float32]] = {}
 
         def centres_of(member: Any) -> FloatArray:
+            member = sparse.csr_array(member)
+            used, column = np.unique(member.indices, return_inverse=True)
+            rows = engine.rows.take(used)
             weight = np.asarray(member.sum(axis=1)).ravel()
-            scaled = member if scale is None else member @ sparse.diags_array(scale)
-            sums = engine.rows.sums(sparse.csr_array(scaled))
-            strength = self._smoothing_strength
-            one = type(metric)(metric.theta[:1]) if metric.per_cluster else metric
-            model = Model(np.zeros_like(sums), one, strength)
-            return objective.centres(Statistics(weight, weight, sums), model)
+            scale = engine.distortion.row_scale(rows, shared)
+            value = member.data if scale is None else member.data * scale[column]
+            small = sparse.csr_array((value, column, member.indptr), (len(weight), len(used)))
+            model = Model(np.zeros((len(weight), rows.shape[1])), shared, self._smoothing_strength)
+            return objective.centres(Statistics(weight, weight, rows.sums(small)), model)
+
+        def distances(
+            points: FloatArray, nearest: FloatArray
+        ) -> tuple[NDArray[np.float32], FloatArray]:
+            found = buffer.setdefault(len(points), np.empty((len(points), n), dtype=np.float32))
+            return found, engine.offer(points, shared, offsets, nearest, found)
 
         return SeedingData(
-            engine.distortion, engine.rows, engine.weight, metric, self.order, centres_of
+            engine.distortion, engine.rows, engine.weight, metric, self.order, centres_of, distances
         )
 
 
@@ -264,19 +280,39 @@ def named_init(name: str) -> Neighbourhoods:
     return named[name]
 
 
-def centring(X: Any, weight: FloatArray, distortion: Distortion) -> FloatArray:
-    """Return what to subtract from X: its mean, where distances allow it and rounding asks for it.
+def _rows(recipe: Recipe, X: Any, weight: FloatArray) -> tuple[Rows, Moments]:
+    """Return the rows, centred where rounding asks for it, and their moments.
 
-    Products of uncentred numbers cancel; float32 then gives wrong labels.
+    Products of uncentred numbers cancel; float32 then gives wrong labels. Where the mean is small
+    beside the spread there is nothing to gain.
     """
-    d = X.shape[1]
-    if not isinstance(distortion, SquaredEuclidean) or sparse.issparse(X):
-        return np.zeros(d)
-    return np.asarray(weight @ X.astype(np.float64, copy=False) / weight.sum())
+    distortion, metric = recipe.distortion, recipe.metric
+    rows = distortion.rows(X)
+
+    def moments(rows: Rows) -> Moments:
+        everyone = np.ones(len(rows), dtype=bool)
+        engine = ArrayEngine(rows, weight, everyone, distortion, recipe.n_clusters)
+        return engine.moments(metric.single())
+
+    found = moments(rows)
+    if not isinstance(distortion, SquaredEuclidean) or not isinstance(rows, DenseRows):
+        return rows, found
+    mean = found.first / weight.sum()
+    if not np.sum(mean**2) * weight.sum() > 0.5 * found.second.sum():
+        return rows, found
+    rows = DenseRows(rows.base, mean.astype(rows.dtype))
+    return rows, moments(rows)
+
+
+def _moment(engine: ArrayEngine, metric: Metric, moments: Moments) -> FloatArray:
+    """Return Σ v F(x), which a squared measure with weights a feature has in its moments."""
+    if isinstance(engine.distortion, SquaredEuclidean) and not (metric.full or metric.per_cluster):
+        return moments.second
+    return engine.moment(metric)
 
 
 def _ties(
-    recipe: Recipe, constraints: Constraints, absolute: AbsoluteLabels | None, keys: FloatArray
+    recipe: Recipe, constraints: Constraints, absolute: AbsoluteLabels | None, rows: Rows
 ) -> Ties:
     if recipe.use_pairs == "none":
         constraints = Constraints()
@@ -289,7 +325,7 @@ def _ties(
     )
     if absolute is not None and recipe.use_pairs == "all":
         ties = ties.including(absolute.rows)
-    return ties.ordered(keys[ties.rows])
+    return ties.ordered(canonical_keys(rows.take(ties.rows)))
 
 
 def _tables(recipe: Recipe) -> bool:
@@ -312,8 +348,8 @@ def _pair_terms(recipe: Recipe, ties: Ties, rows: Rows, weight: FloatArray) -> P
     if penalty.bounded:
         among = rows if counted.all() else rows.take(np.flatnonzero(counted))
         kind: Any = getattr(penalty, "bound", "auto")
-        bound = distortion.bound(kind, among.float64(), metric)
-    terms = PairTerms(ties, rows.take(ties.rows).float64(), distortion, penalty, bound)
+        bound = distortion.bound(kind, among, metric)
+    terms = PairTerms(ties, rows.take(ties.rows), distortion, penalty, bound)
     if isinstance(penalty, MPC2003Penalty):
         if penalty.alpha not in ("fixed", "adaptive"):
             raise ValueError(f"alpha must be 'fixed' or 'adaptive', got {penalty.alpha!r}")
@@ -322,44 +358,50 @@ def _pair_terms(recipe: Recipe, ties: Ties, rows: Rows, weight: FloatArray) -> P
     return terms
 
 
-def _regulariser(recipe: Recipe, engine: ArrayEngine, smoothing: Any) -> Regulariser:
+def _regulariser(
+    recipe: Recipe, engine: ArrayEngine, smoothing: Any, moments: Moments
+) -> Regulariser:
     metric, prior = recipe.metric, recipe.prior
     if not metric.learned:
         return Regulariser()
     total = float(engine.weight.sum())
     if not recipe.distortion.bregman:
-        features = prior.feature_strengths(engine.feature_shares(metric))
+        features = prior.feature_strengths(moments.second)
         return Regulariser(rayleigh=prior.rayleigh_scale(), features=features)
     strength = prior.strength_for(metric, total)
     scale = None
     if isinstance(prior, Wishart) and strength > 0:
         factor = (recipe.logdet_weight * total + strength) / strength
-        scale = prior.scale(_dispersion(recipe, engine, smoothing), metric, factor)
+        scale = prior.scale(_dispersion(recipe, engine, smoothing, moments), metric, factor)
     return Regulariser(recipe.logdet_weight, strength, scale, prior.rayleigh_scale())
 
 
-def _dispersion(recipe: Recipe, engine: ArrayEngine, smoothing: Any) -> FloatArray:
+def _dispersion(
+    recipe: Recipe, engine: ArrayEngine, smoothing: Any, moments: Moments
+) -> FloatArray:
     """Return the dispersion of all rows around their common centre, for a unit of weight."""
     d = engine.rows.shape[1]
     shared = (Full if recipe.metric.full else Diagonal).start(d, 1)
     total = engine.weight.sum()
-    sums = engine.rows.sums(engine.weight[None, :])
+    sums = moments.first[None, :]
     centre = sums / total
     if smoothing is not None:
         centre = (centre + smoothing.strength * smoothing.prior) / (1.0 + smoothing.strength)
     measure: Any = recipe.distortion
-    S: FloatArray = measure.dispersion(
-        engine.moment(shared), sums, np.array([total]), centre, shared
-    )
+    moment = _moment(engine, shared, moments)
+    S: FloatArray = measure.dispersion(moment, sums, np.array([total]), centre, shared)
     return S / total
 
 
-def _label_costs(ties: Ties, absolute: AbsoluteLabels | None, K: int, weight: float) -> FloatArray:
+def _label_costs(
+    ties: Ties, absolute: AbsoluteLabels | None, K: int, weight: float
+) -> FloatArray | None:
+    if absolute is None or not np.isin(absolute.rows, ties.rows).all() or not len(absolute.rows):
+        return None
     costs = np.zeros((ties.n_rows, K))
-    if absolute is not None and len(absolute.rows) and np.isin(absolute.rows, ties.rows).all():
-        at = np.searchsorted(ties.rows, absolute.rows)
-        costs[at] += weight
-        costs[at, absolute.cluster] = 0.0
+    at = np.searchsorted(ties.rows, absolute.rows)
+    costs[at] += weight
+    costs[at, absolute.cluster] = 0.0
     return costs
 
 

@@ -6,7 +6,6 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import (
     BaseEstimator,
@@ -19,6 +18,7 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
 from .._random import as_generator
+from .._threads import single_blas, threads
 from ..constraints import Constraints
 from ..distortions import Distortion, Metric, as_distortion, as_penalty
 from ..estimation import as_prior
@@ -224,9 +224,10 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
             sample_id=sample_id,
             reading=self.label_reading,
         )
-        setup = Setup.of(self._recipe(d), X, weight, self._effective(known), absolute)
-        outcome = self._best_run(setup)
-        self._store(X, setup, outcome)
+        with threads(self.n_jobs), single_blas:
+            setup = Setup.of(self._recipe(d), X, weight, self._effective(known), absolute)
+            outcome = self._best_run(setup)
+            self._store(X, setup, outcome)
         return self
 
     def fit_predict(self, X: Any, y: Any = None, **params: Any) -> IntArray:
@@ -258,7 +259,6 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
             label_weight=float(self.constraint_weight),
             closure=self.closure,
             use_pairs=self._use_pairs,
-            n_jobs=effective_n_jobs(self.n_jobs) if self.n_jobs is not None else 1,
         )
 
     def _warm(self) -> bool:
@@ -275,7 +275,9 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
 
     def _best_run(self, setup: Setup) -> Outcome:
         rng = as_generator(self.random_state)
-        stop = stopping_rule(setup.problem, setup.recipe.metric, self.max_iter, self.tol)
+        total = float(setup.problem.engine.weight.sum())
+        variance = setup.moments.mean_variance(total)
+        stop = stopping_rule(variance, self.max_iter, self.tol)
         n = len(setup.problem.engine.rows)
         n_init = 1 if self.n_init == "auto" else int(self.n_init)
         if self._warm() or (not isinstance(self.init, str) and not hasattr(self.init, "fill")):

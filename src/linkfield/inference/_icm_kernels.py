@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-__all__ = ["Graph", "Groups", "Links", "Tables", "insert", "place_all", "sweep", "sweep_components"]
+__all__ = ["Graph", "Groups", "Links", "Tables", "Waiting", "insert", "place_all",
+           "sweep", "sweep_components"]  # fmt: skip
 
 #: A move must gain this share of the costs it compares, or rounding could go round in circles.
 GAIN = 1e-12
@@ -26,6 +27,7 @@ class Graph(NamedTuple):
     """Unary costs and edges by node."""
 
     unary: Any
+    noise: Any
     pointer: Any
     neighbour: Any
     edge: Any
@@ -72,6 +74,13 @@ class Groups(NamedTuple):
     pointer: Any
     node: Any
     component: Any
+    block: Any
+
+
+class Waiting(NamedTuple):
+    """Nodes and blocks around which something has changed since they were last looked at."""
+
+    node: Any
     block: Any
 
 
@@ -133,6 +142,9 @@ def _place(links, tables, labels, i, label):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def place_all(links, tables, labels, start):  # type: ignore[no-untyped-def]
+    if links.block_pointer.shape[0] == 1:  # no blocks: there are no tables to keep
+        labels[:] = start
+        return
     for i in range(labels.shape[0]):
         _place(links, tables, labels, i, start[i])
 
@@ -227,8 +239,8 @@ def _best(out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _gains(new, old):  # type: ignore[no-untyped-def]
-    return new < old - GAIN * max(abs(new), min(abs(old), 1e300))
+def _gains(new, old, noise):  # type: ignore[no-untyped-def]
+    return new < old - max(noise, GAIN * max(abs(new), min(abs(old), 1e300)))
 
 
 @njit(cache=True)
@@ -240,15 +252,54 @@ def insert(graph, links, tables, labels, order):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def sweep(graph, links, tables, labels, order):  # type: ignore[no-untyped-def]
+def _stir(graph, links, waiting, i):  # type: ignore[no-untyped-def]
+    """Note that node i has moved: everything linked to it waits for a look."""
+    for at in range(graph.pointer[i], graph.pointer[i + 1]):
+        waiting.node[graph.neighbour[at]] = True
+    p = links.block[i]
+    if p >= 0:
+        waiting.block[p] = True
+        for at in range(links.block_pointer[p], links.block_pointer[p + 1]):
+            waiting.block[links.block_neighbour[at]] = True
+    for at in range(links.node_pointer[i], links.node_pointer[i + 1]):
+        waiting.block[links.node_neighbour[at]] = True
+
+
+@njit(cache=True)
+def _wake(links, waiting):  # type: ignore[no-untyped-def]
+    """Let the members of stirred blocks, and the nodes apart from them, wait too."""
+    stirred = False
+    for p in range(waiting.block.shape[0]):
+        stirred = stirred or waiting.block[p]
+    if not stirred:
+        return
+    for i in range(waiting.node.shape[0]):
+        p = links.block[i]
+        if p >= 0 and waiting.block[p]:
+            waiting.node[i] = True
+        for at in range(links.node_pointer[i], links.node_pointer[i + 1]):
+            if waiting.block[links.node_neighbour[at]]:
+                waiting.node[i] = True
+    waiting.block[:] = False
+
+
+@njit(cache=True)
+def sweep(graph, links, tables, labels, waiting, start):  # type: ignore[no-untyped-def]
+    """Look at every waiting node once, in their order from ``start`` on; return the moves."""
     out = np.empty(graph.unary.shape[1])
-    moves = 0
-    for i in order:
+    n, moves = labels.shape[0], 0
+    for step in range(n):
+        i = start + step if start + step < n else start + step - n
+        if not waiting.node[i]:
+            continue
+        waiting.node[i] = False
         _node_costs(graph, links, tables, labels, i, out)
         best = _best(out)
-        if best != labels[i] and _gains(out[best], out[labels[i]]):
+        if best != labels[i] and _gains(out[best], out[labels[i]], graph.noise[i]):
             _place(links, tables, labels, i, best)
+            _stir(graph, links, waiting, i)
             moves += 1
+    _wake(links, waiting)
     return moves
 
 
@@ -314,16 +365,22 @@ def _component_costs(graph, links, tables, labels, groups, c, out):  # type: ign
 
 
 @njit(cache=True)
-def sweep_components(graph, links, tables, labels, groups):  # type: ignore[no-untyped-def]
+def sweep_components(graph, links, tables, labels, groups, waiting):  # type: ignore[no-untyped-def]
     out = np.empty(graph.unary.shape[1])
     moves = 0
     for c in range(groups.pointer.shape[0] - 1):
         now = _component_costs(graph, links, tables, labels, groups, c, out)
         best = _best(out)
-        if not _gains(out[best], now):
+        noise = 0.0
+        for at in range(groups.pointer[c], groups.pointer[c + 1]):
+            noise += graph.noise[groups.node[at]]
+        if not _gains(out[best], now, noise):
             continue
         moves += 1
         for at in range(groups.pointer[c], groups.pointer[c + 1]):
-            if labels[groups.node[at]] != best:
-                _place(links, tables, labels, groups.node[at], best)
+            i = groups.node[at]
+            if labels[i] != best:
+                _place(links, tables, labels, i, best)
+                _stir(graph, links, waiting, i)
+    _wake(links, waiting)
     return moves

@@ -3,76 +3,166 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._rows import CSRRows
+from .._structure import by_group
 from ..field import PottsField
+from . import _edge_kernels as edge_kernels
 from . import _icm_kernels as kernels
+from .relabel import renamed
 
-__all__ = ["State", "components"]
+__all__ = ["State", "state_of"]
 
 IntArray = NDArray[np.int64]
 
 
-@dataclass
-class State:
-    """A labelling in progress, with the tables that go with it."""
+class State(Protocol):
+    """A labelling in progress."""
 
+    labels: IntArray
+
+    def insert(self, order: IntArray) -> None:
+        """Label the nodes one after the other, those without a label ignored."""
+
+    def sweep(self, start: int) -> int:
+        """Visit every waiting node once, from ``start`` on; return how many moved."""
+
+    def sweep_components(self) -> int:
+        """Visit every movable component once; return how many moved."""
+
+    def rename(self) -> bool:
+        """Rename labels where that gains; return whether anything did."""
+
+    def energy(self) -> float:
+        """Return the energy of the labels."""
+
+
+def state_of(field: PottsField, start: IntArray | None) -> State:
+    """Prepare a field; nodes have no label yet unless ``start`` gives them one."""
+    if start is not None and field.entailed is None and field.agree_cost.ndim == 1:
+        return PlainState(field, np.array(start, dtype=np.int64))
+    return TableState.of(field, start)
+
+
+@dataclass
+class PlainState:
+    """A labelling of a field of plain edges."""
+
+    field: PottsField
+    labels: IntArray
+    named: IntArray | None = None
+
+    def __post_init__(self) -> None:
+        f = self.field
+        pointer, neighbour, edge = f.structure.adjacency
+        noise = np.zeros(f.n_nodes) if f.noise is None else f.noise
+        gap = (f.agree_cost - f.differ_cost)[edge]
+        starts, members, component, group, _ = f.structure.movable(f.must)
+        self.waiting = np.ones(f.n_nodes, dtype=bool)
+        stale = np.ones(len(starts) - 1, dtype=bool)
+        self.plain = edge_kernels.PlainField(
+            *_plain(f.unary, f.cheapest, noise, pointer, neighbour, gap)
+        )
+        work = (self.labels, self.waiting, stale, starts, members, group, component)
+        self.work = edge_kernels.Work(*_plain(*work))
+
+    def insert(self, order: IntArray) -> None:
+        raise NotImplementedError("every node has a label already")
+
+    def sweep(self, start: int) -> int:
+        return int(edge_kernels.sweep(self.plain, self.work, start))
+
+    def sweep_components(self) -> int:
+        return int(edge_kernels.sweep_components(self.plain, self.work))
+
+    def rename(self) -> bool:
+        better = renamed(self.field, self.labels, self.named)
+        self.named = self.labels.copy() if better is None else better.copy()
+        if better is None:
+            return False
+        component = self.field.structure.connected
+        touched = np.zeros(int(component.max()) + 1, dtype=bool)
+        touched[component[better != self.labels]] = True
+        self.waiting |= touched[component]
+        group = self.work.group[self.waiting]
+        self.work.stale[group[group >= 0]] = True
+        self.labels[:] = better
+        return True
+
+    def energy(self) -> float:
+        f, (left, right) = self.field, self.field.structure.ends
+        args = _plain(f.unary, left, right, f.agree_cost, f.differ_cost, self.labels)
+        return float(edge_kernels.energy(*args))
+
+
+@dataclass
+class TableState:
+    """A labelling of any field, with the tables of entailed links that go with it."""
+
+    field: PottsField
     graph: kernels.Graph
     links: kernels.Links
     tables: kernels.Tables
     labels: IntArray
+    waiting: kernels.Waiting
 
     @classmethod
-    def of(cls, field: PottsField, start: IntArray | None) -> State:
+    def of(cls, field: PottsField, start: IntArray | None) -> TableState:
         """Prepare a field; nodes have no label yet unless ``start`` gives them one."""
         links = _links(field)
-        tables = _empty_tables(links, field.n_labels)
         labels = np.full(field.n_nodes, -1, dtype=np.int64)
-        state = cls(_graph(field), links, tables, labels)
+        nobody = np.zeros(len(links.block_pointer) - 1, dtype=bool)
+        waiting = kernels.Waiting(np.ones(field.n_nodes, dtype=bool), nobody)
+        tables = _empty_tables(links, field.n_labels)
+        state = cls(field, _graph(field), links, tables, labels, waiting)
         if start is not None:
             given = _plain(np.asarray(start, dtype=np.int64))[0]
             kernels.place_all(state.links, state.tables, state.labels, given)
         return state
 
     def insert(self, order: IntArray) -> None:
-        """Label the nodes one after the other, those without a label ignored."""
         kernels.insert(self.graph, self.links, self.tables, self.labels, order)
 
-    def sweep(self, order: IntArray) -> int:
-        """Visit every node once; return how many moved."""
-        return int(kernels.sweep(self.graph, self.links, self.tables, self.labels, order))
+    def sweep(self, start: int) -> int:
+        args = (self.graph, self.links, self.tables, self.labels, self.waiting, start)
+        return int(kernels.sweep(*args))
 
-    def sweep_components(self, groups: kernels.Groups) -> int:
-        """Visit every movable component once; return how many moved."""
-        args = (self.graph, self.links, self.tables, self.labels, groups)
+    def sweep_components(self) -> int:
+        pointer, node, component, _, block = self.field.structure.movable(self.field.must)
+        groups = kernels.Groups(*_plain(pointer, node, component, block))
+        args = (self.graph, self.links, self.tables, self.labels, groups, self.waiting)
         return int(kernels.sweep_components(*args))
+
+    def rename(self) -> bool:
+        better = renamed(self.field, self.labels)
+        if better is None:
+            return False
+        self.waiting.node[:] = True
+        self.tables = _empty_tables(self.links, self.field.n_labels)
+        self.labels[:] = -1
+        kernels.place_all(self.links, self.tables, self.labels, better)
+        return True
+
+    def energy(self) -> float:
+        return self.field.energy(self.labels)
 
 
 def _graph(field: PottsField) -> kernels.Graph:
-    m, n = len(field.edges), field.n_nodes
-    ends = np.concatenate([field.edges[:, 0], field.edges[:, 1]])
-    other = np.concatenate([field.edges[:, 1], field.edges[:, 0]])
-    pointer, order = _by_node(ends, n)
     costs = [c[:, None] if c.ndim == 1 else c for c in (field.agree_cost, field.differ_cost)]
     width = max(c.shape[1] for c in costs)
-    agree, differ = (np.ascontiguousarray(np.broadcast_to(c, (m, width))) for c in costs)
-    edge = np.tile(np.arange(m), 2)[order]
-    return kernels.Graph(*_plain(field.unary, pointer, other[order], edge, agree, differ))
+    shape = (len(field.edges), width)
+    agree, differ = (np.ascontiguousarray(np.broadcast_to(c, shape)) for c in costs)
+    noise = np.zeros(field.n_nodes) if field.noise is None else field.noise
+    return kernels.Graph(*_plain(field.unary, noise, *field.structure.adjacency, agree, differ))
 
 
 def _plain(*arrays: NDArray[Any]) -> list[NDArray[Any]]:
     """Return contiguous, writeable arrays: any other kind would be compiled for again."""
     return [np.require(array, requirements=["C", "W"]) for array in arrays]
-
-
-def _by_node(ends: IntArray, n: int) -> tuple[IntArray, IntArray]:
-    pointer = np.zeros(n + 1, dtype=np.int64)
-    np.cumsum(np.bincount(ends, minlength=n), out=pointer[1:])
-    return pointer, np.argsort(ends, kind="stable")
 
 
 def _links(field: PottsField) -> kernels.Links:
@@ -87,8 +177,8 @@ def _links(field: PottsField) -> kernels.Links:
             none, none, np.empty(0), np.zeros(1, np.int64), none, empty, none,
         )  # fmt: skip
     both = np.concatenate([links.block_pairs, links.block_pairs[:, ::-1]])
-    block_pointer, order = _by_node(both[:, 0], links.n_blocks)
-    node_pointer, node_order = _by_node(links.node_blocks[:, 0], n)
+    block_pointer, order = by_group(both[:, 0], links.n_blocks)
+    node_pointer, node_order = by_group(links.node_blocks[:, 0], n)
     first = links.z[0]
     z = np.zeros((len(links.z), n, 0))
     pointer, index, value = none, none, np.empty(0)
@@ -118,30 +208,3 @@ def _empty_tables(links: kernels.Links, n_labels: int) -> kernels.Tables:
         for k in (n_labels, n_labels, kinds)
     ]
     return kernels.Tables(*sums[0], *sums[1], *sums[2])
-
-
-def components(field: PottsField) -> kernels.Groups:
-    """Return the must-link components of two nodes or more that can move as a whole.
-
-    A component that holds two blocks, or a node that is apart from its own block, contradicts
-    itself; its nodes move one by one only.
-    """
-    component = field.together
-    n = int(component.max(initial=-1)) + 1
-    block = np.full(n, -1, dtype=np.int64)
-    movable = np.bincount(component, minlength=n) >= 2
-    links = field.entailed
-    if links is not None:
-        member = np.flatnonzero(links.block >= 0)
-        pairs = np.unique(np.column_stack([component[member], links.block[member]]), axis=0)
-        block[pairs[:, 0]] = pairs[:, 1]
-        movable &= np.bincount(pairs[:, 0], minlength=n) <= 1
-        home = np.full(links.n_blocks, -1, dtype=np.int64)
-        home[pairs[:, 1]] = pairs[:, 0]
-        r, g = links.node_blocks.T
-        movable[component[r][component[r] == home[g]]] = False
-    keep = np.flatnonzero(movable[component])
-    order = keep[np.argsort(component[keep], kind="stable")]
-    numbers, counts = np.unique(component[order], return_counts=True)
-    pointer = np.r_[0, np.cumsum(counts)].astype(np.int64)
-    return kernels.Groups(*_plain(pointer, order, component, block[numbers]))

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from .._random import RandomState, as_generator
 from ..field import PottsField
 from .base import Inference, InferenceResult
-from .relabel import renamed
 
 __all__ = ["ICM"]
 
@@ -22,7 +21,8 @@ class ICM(Inference):
     """Greedy descent: one node at a time, then one must-link component at a time.
 
     Each move lowers the energy strictly, so it ends, at a labelling that no single change and
-    no move of a component improves. Nodes are visited in a fresh random order every sweep.
+    no move of a component improves. A sweep starts at a random node and looks only at nodes around
+    which something has changed.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class ICM(Inference):
         """Label a field, from ``start`` or by inserting its nodes one after the other."""
         if field.n_nodes == 0:
             return InferenceResult(np.empty(0, np.int64), 0.0)
-        from ._icm_state import State, components  # numba is loaded only when it is needed
+        from ._icm_state import state_of  # numba is loaded only when it is needed
 
         if start is not None:
             start = np.asarray(start)
@@ -62,20 +62,15 @@ class ICM(Inference):
                     f"0..{field.n_labels - 1}"
                 )
         rng = as_generator(random_state)
-        state = State.of(field.finite, start)
+        state = state_of(field.finite, start)
         if start is None:
             state.insert(rng.permutation(field.n_nodes))
-        groups = components(field.finite) if self.component_moves else None
+            state = state_of(field.finite, state.labels)
         sweeps, moved = 0, True
         while moved and sweeps < self.max_sweeps:
             sweeps += 1
-            moved = state.sweep(rng.permutation(field.n_nodes)) > 0
-            if not moved and groups is not None:
-                moved = state.sweep_components(groups) > 0
+            moved = state.sweep(int(rng.integers(field.n_nodes))) > 0
             if not moved and self.component_moves:
-                better = renamed(field.finite, state.labels)
-                moved = better is not None
-                if better is not None:
-                    state = State.of(field.finite, better)
-        labels = state.labels
-        return InferenceResult(labels, field.energy(labels), n_iter=sweeps, converged=not moved)
+                moved = state.sweep_components() > 0 or state.rename()
+        energy = state.energy() if field.finite is field else field.energy(state.labels)
+        return InferenceResult(state.labels, energy, n_iter=sweeps, converged=not moved)

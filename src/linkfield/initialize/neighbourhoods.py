@@ -14,7 +14,7 @@ from .._params import Parameters
 from .._rows import DenseRows, Rows
 from ..constraints import Closure, Constraints
 from ..distortions import Distortion, Metric
-from .plus_plus import _one, add_centres
+from .plus_plus import add_centres
 
 __all__ = ["Neighbourhoods", "SeedingData", "weighted_farthest_first"]
 
@@ -33,6 +33,15 @@ class SeedingData:
     order: IntArray
     centres_of: Callable[[Any], FloatArray]
     """Makes one centre of each row of a (k, n) matrix of memberships."""
+    distances: Callable[[FloatArray, FloatArray], tuple[NDArray[np.float32], FloatArray]] | None = (
+        None
+    )
+    """A pass of the engine: see :meth:`offer`."""
+
+    @property
+    def shared(self) -> Metric:
+        """One metric for all centres: the first cluster's where each has its own."""
+        return self.metric.single()
 
     @property
     def rank(self) -> IntArray:
@@ -41,11 +50,30 @@ class SeedingData:
         rank[self.order] = np.arange(len(self.order))
         return rank
 
+    @property
+    def drawable(self) -> FloatArray:
+        """The weights by which rows may become centres: one without direction may not."""
+        if self.distortion.bregman:
+            return self.weight
+        scale = self.distortion.row_scale(self.rows, self.shared)
+        assert scale is not None
+        drawn = self.weight * (scale > 0)
+        return drawn if drawn.any() else self.weight
+
     def points(self, index: IntArray) -> FloatArray:
         """Make centres of single rows."""
         k = len(index)
         shape = (k, len(self.rows))
         return self.centres_of(sparse.csr_array((np.ones(k), (np.arange(k), index)), shape=shape))
+
+    def offer(
+        self, points: FloatArray, nearest: FloatArray
+    ) -> tuple[NDArray[np.float32], FloatArray]:
+        """Return D of all rows to some points (k, n), and Σ v min(nearest, D) for each of them."""
+        if self.distances is not None:
+            return self.distances(points, nearest)
+        found = self.distortion.table(self.rows, points, self.shared).T.astype(np.float32)
+        return found, np.minimum(nearest, found) @ self.weight
 
 
 @dataclass
@@ -107,11 +135,10 @@ class Neighbourhoods(Parameters):
         rng: np.random.Generator,
     ) -> FloatArray:
         """Take every class of the labels (they differ), then whatever explains most."""
-        d, size = data, np.array([len(s) for s in sets], dtype=np.float64)
+        size = np.array([len(s) for s in sets], dtype=np.float64)
         return add_centres(
-            d.distortion, d.rows, d.weight, d.metric, n_clusters, d.order, rng, d.points,
-            centres[classes], centres[~classes], size[~classes],
-        )  # fmt: skip
+            data, n_clusters, rng, centres[classes], centres[~classes], size[~classes]
+        )
 
     def _chosen(
         self, data: SeedingData, sets: list[IntArray], centres: FloatArray, k: int
@@ -125,12 +152,10 @@ class Neighbourhoods(Parameters):
         if self.weight == "sqrt":
             share = np.sqrt(share)
         all_rows = DenseRows(np.concatenate([centres, middle]))
-        shared = _one(data.metric, 1)
         n = len(centres)
 
         def phi(i: IntArray, j: IntArray) -> FloatArray:
-            value = data.distortion.pair(all_rows, i, j, shared)
-            return value[:, 0] if value.ndim == 2 else value
+            return data.distortion.pair(all_rows, i, j, data.shared)
 
         from_middle = phi(np.arange(n), np.full(n, n))
         first = np.array([data.rank[s].min() for s in sets])
@@ -146,18 +171,7 @@ class Neighbourhoods(Parameters):
         if missing == 0:
             return centres
         if self.filler == "kmeans++":
-            d = data
-            return add_centres(
-                d.distortion,
-                d.rows,
-                d.weight,
-                d.metric,
-                n_clusters,
-                d.order,
-                rng,
-                d.points,
-                centres,
-            )
+            return add_centres(data, n_clusters, rng, centres)
         if self.filler == "random":
             alive = data.order[data.weight[data.order] > 0]
             more = data.points(rng.choice(alive, size=missing, replace=len(alive) < missing))

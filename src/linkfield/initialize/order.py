@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
-from .._rows import DenseRows, Rows, pieces
+from .._rows import Rows
+from .._threads import spread
 
-__all__ = ["canonical_keys", "draw"]
+__all__ = ["Draws", "canonical_keys", "draw"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+
+#: Rows of a bucket: a draw finds its bucket first, then its row.
+BUCKET = 1024
 
 
 def canonical_keys(rows: Rows) -> FloatArray:
@@ -19,16 +26,8 @@ def canonical_keys(rows: Rows) -> FloatArray:
     Sorting by it puts the rows into an order that no shuffling, repetition or storage format of
     the data changes, so that random draws can be the same for all of them.
     """
-    n, d = rows.shape
-    direction = np.random.default_rng(20040822).normal(size=(1, d))
-    keys = np.empty(n)
-    for piece in pieces(n, max(1024, 4_000_000 // max(d, 1))):
-        part = rows.take(piece).float64()
-        if isinstance(part, DenseRows):  # the rounding of BLAS depends on where a row stands
-            keys[piece] = np.ascontiguousarray(part.X * direction).sum(axis=1)
-        else:
-            keys[piece] = part.dot(direction)[:, 0]
-    return keys
+    direction = np.random.default_rng(20040822).normal(size=rows.shape[1])
+    return rows.projected(direction)
 
 
 def draw(weight: FloatArray, order: IntArray, uniform: FloatArray) -> IntArray:
@@ -37,6 +36,57 @@ def draw(weight: FloatArray, order: IntArray, uniform: FloatArray) -> IntArray:
     The cumulative weights run along ``order``; a row of weight 2 and two equal rows of weight 1
     take up the same stretch of it, so weighting and repeating rows draw the same values.
     """
-    cumulative = np.cumsum(weight[order])
-    at = np.searchsorted(cumulative, uniform * cumulative[-1], side="right")
-    return order[np.minimum(at, len(order) - 1)]
+    draws = Draws(order)
+    return draws(weight, draws.sums(weight), uniform)
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Draws along an order, by buckets of it: what is summed up anyway need not be sorted again."""
+
+    order: IntArray
+
+    @property
+    def n_buckets(self) -> int:
+        """Number of buckets."""
+        return -(-len(self.order) // BUCKET)
+
+    @cached_property
+    def bucket(self) -> NDArray[np.int32]:
+        """The bucket of every row."""
+        bucket = np.empty(len(self.order), dtype=np.int32)
+        bucket[self.order] = np.arange(len(self.order), dtype=np.int64) // BUCKET
+        return bucket
+
+    def sums(self, weight: FloatArray) -> FloatArray:
+        """Return the weight of every bucket."""
+        return np.asarray(np.bincount(self.bucket, weight, self.n_buckets), np.float64)
+
+    def lowered(
+        self, nearest: FloatArray, found: NDArray[np.float32], weight: FloatArray
+    ) -> FloatArray:
+        """Lower ``nearest`` to ``found``, in place; return Σ weight·nearest of every bucket."""
+        from .._kernels.draws import lower
+
+        parts = spread(
+            lambda a, b: lower(nearest, found, weight, self.bucket, a, b, np.zeros(self.n_buckets)),
+            len(nearest),
+            32_768,
+        )
+        return np.asarray(sum(parts))
+
+    def __call__(self, weight: FloatArray, sums: FloatArray, uniform: FloatArray) -> IntArray:
+        """Draw rows ∝ weight, whose sums by bucket are ``sums``, one for each uniform number."""
+        cumulative = np.cumsum(sums)
+        targets = uniform * cumulative[-1]
+        buckets = np.minimum(
+            np.searchsorted(cumulative, targets, side="right"), np.flatnonzero(sums > 0)[-1]
+        )
+        found = np.empty(len(uniform), dtype=np.int64)
+        for k, (b, target) in enumerate(zip(buckets, targets, strict=True)):
+            rows = self.order[b * BUCKET : (b + 1) * BUCKET]
+            inside = np.cumsum(weight[rows])
+            before = cumulative[b - 1] if b else 0.0
+            at = np.searchsorted(inside, target - before, side="right")
+            found[k] = rows[min(int(at), int(np.flatnonzero(weight[rows] > 0)[-1]))]
+        return found

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._rows import DenseRows, Rows
-from ..distortions import Distortion, Metric
-from .order import draw
+from .._rows import DenseRows, pieces
+from .order import Draws
+
+if TYPE_CHECKING:
+    from .neighbourhoods import SeedingData
 
 __all__ = ["add_centres"]
 
@@ -18,14 +20,9 @@ IntArray = NDArray[np.int64]
 
 
 def add_centres(
-    distortion: Distortion,
-    rows: Rows,
-    weight: FloatArray,
-    metric: Metric,
+    data: SeedingData,
     n_centres: int,
-    order: IntArray,
     rng: np.random.Generator,
-    as_centres: Callable[[IntArray], FloatArray],
     given: FloatArray | None = None,
     pool: FloatArray | None = None,
     pool_size: FloatArray | None = None,
@@ -38,66 +35,62 @@ def add_centres(
 
     Parameters
     ----------
-    distortion, rows, weight, metric : the data
+    data : SeedingData
     n_centres : int
-    order : int array
-        Rows in canonical order.
     rng : Generator
-    as_centres : callable
-        Makes centres of rows.
     given : array (k, d), optional
     pool : array (p, d), optional
         Centres of neighbourhoods, and in ``pool_size`` their numbers of rows.
     """
-    d = rows.shape[1]
+    d = data.rows.shape[1]
     centres = np.empty((0, d)) if given is None else given
-    pool = np.empty((0, d)) if pool is None else pool
-    worth = np.ones(len(pool)) if pool_size is None else pool_size.astype(np.float64)
+    ready = _Pool(data, np.empty((0, d)) if pool is None else pool, pool_size)
     trials = 2 + int(np.log(max(n_centres, 1)))
-    drawn, scale = weight, distortion.row_scale(rows, metric)
-    if scale is not None and (weight * scale > 0).any():
-        drawn = weight * (scale > 0)  # a row without direction is no centre
-    if len(centres) == 0 and len(pool) == 0:
-        centres = as_centres(draw(drawn, order, rng.random(1)))
-    nearest = np.full(len(rows), np.inf)
-    if len(centres):
-        nearest = distortion.table(rows, centres, _one(metric, len(centres))).min(axis=1)
+    draws, drawn = Draws(data.order), data.drawable
+    nearest = np.full(len(data.rows), np.inf)
+    sums = plain = draws.sums(drawn)
+    if len(centres) == 0 and len(ready) == 0:
+        centres = data.points(draws(drawn, plain, rng.random(1)))
+    for part in pieces(len(centres), trials):
+        found, _ = data.offer(centres[part], nearest)
+        for row in found:
+            sums = draws.lowered(nearest, row, drawn)
+    ready.move_away_from(centres)
     while len(centres) < n_centres:
-        potential = drawn * nearest if len(centres) else drawn
-        if not potential.sum() > 0:  # every row is a centre already: take rows as they come
-            potential = drawn
-        points = as_centres(draw(potential, order, rng.random(trials)))
-        if len(pool):
-            points = np.concatenate([points, pool[_promising(distortion, pool, worth, centres,
-                                                             metric, trials)]])  # fmt: skip
-        closer = np.minimum(
-            nearest[:, None], distortion.table(rows, points, _one(metric, len(points)))
-        )
-        left = weight @ closer
+        # Where every row is a centre already, or none is chosen yet: take rows as they come.
+        spread_out = len(centres) > 0 and sums.sum() > 0
+        potential = drawn * nearest if spread_out else drawn
+        points = data.points(draws(potential, sums if spread_out else plain, rng.random(trials)))
+        points = np.concatenate([points, ready.promising(trials)])
+        found, left = data.offer(points, nearest)
         # Two rows that matter to each other only leave the same sum: take the first drawn.
         best = int(np.flatnonzero(left <= left.min() * (1 + 1e-9))[0])
         centres = np.concatenate([centres, points[best : best + 1]])
-        nearest = closer[:, best]
+        sums = draws.lowered(nearest, found[best], drawn)
+        ready.move_away_from(points[best : best + 1])
     return centres[:n_centres]
 
 
-def _promising(
-    distortion: Distortion,
-    pool: FloatArray,
-    worth: FloatArray,
-    centres: FloatArray,
-    metric: Metric,
-    k: int,
-) -> IntArray:
-    """Return the k ready-made centres with the largest size times distance to those chosen."""
-    if len(centres):
-        far = distortion.table(DenseRows(pool), centres, _one(metric, len(centres)))
-        worth = worth * far.min(axis=1)
-    return np.argsort(-worth, kind="stable")[:k]
+class _Pool:
+    """Ready-made centres, and how far each is from those that were chosen."""
 
+    def __init__(self, data: SeedingData, centres: FloatArray, size: FloatArray | None) -> None:
+        self.data, self.centres = data, centres
+        self.size = np.ones(len(centres)) if size is None else size.astype(np.float64)
+        self.far: FloatArray | None = None
 
-def _one(metric: Metric, k: int) -> Metric:
-    """Return the metric for k centres: the first cluster's where each has its own."""
-    if not metric.per_cluster:
-        return metric
-    return type(metric)(np.repeat(metric.theta[:1], k, axis=0))
+    def __len__(self) -> int:
+        return len(self.centres)
+
+    def move_away_from(self, chosen: FloatArray) -> None:
+        """Take chosen centres into account."""
+        if len(self) == 0 or len(chosen) == 0:
+            return
+        table = self.data.distortion.table(DenseRows(self.centres), chosen, self.data.shared)
+        least = table.min(axis=1)
+        self.far = least if self.far is None else np.minimum(self.far, least)
+
+    def promising(self, k: int) -> FloatArray:
+        """Return the k centres with the largest size times distance to those chosen."""
+        worth = self.size if self.far is None else self.size * self.far
+        return self.centres[np.argsort(-worth, kind="stable")[:k]]

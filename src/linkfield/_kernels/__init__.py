@@ -1,0 +1,1 @@
+"""Compiled loops over rows. Importing them loads numba: do it where they are called."""

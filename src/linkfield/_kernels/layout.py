@@ -1,0 +1,155 @@
+"""What the compiled passes are given, and the rules that dense and sparse rows share."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = [
+    "CSR",
+    "Bounds",
+    "Sums",
+    "Terms",
+    "Tied",
+    "enter",
+    "label_of",
+    "loosened",
+    "plain",
+    "remember",
+    "slack",
+]
+
+_exact = njit(nogil=True, cache=True, error_model="numpy")
+
+#: Outward rounding of the bounds, which are kept in single precision.
+WIDER, NARROWER = np.float32(1.000001), np.float32(0.999999)
+
+
+class CSR(NamedTuple):
+    """A CSR matrix."""
+
+    pointer: Any
+    column: Any
+    value: Any
+
+
+class Terms(NamedTuple):
+    """The cost of a label: g_h − ⟨x, ψ_h⟩ (maths.md B1); all but ``epsilon`` in the data's dtype.
+
+    ``theta`` holds the weights of ‖x‖² = Σ a x², empty where it is not needed; ``size`` bounds
+    the terms of g_h, ``ceiling`` is the largest of them. ``epsilon`` is the unit of rounding,
+    ``error`` a bound on the relative error of a product.
+    """
+
+    psi: Any
+    g: Any
+    size: Any
+    centres: Any
+    theta: Any
+    directional: Any
+    ceiling: Any
+    epsilon: Any
+    error: Any
+
+
+class Tied(NamedTuple):
+    """Tied rows: positions in order, their rows of the table, costs, noise, cheapest labels."""
+
+    rows: Any
+    slot: Any
+    table: Any
+    noise: Any
+    cheapest: Any
+
+
+class Sums(NamedTuple):
+    """Sums by cluster: numbers of rows, weights, Σ v φ̃(x)."""
+
+    count: Any
+    weight: Any
+    sums: Any
+
+
+class Bounds(NamedTuple):
+    """Bounds on the distance of every row to its own centre and to any other.
+
+    ``keep``: write them; ``test``: use them. Since they were written all distances have grown by
+    at most ``grow`` and shrunk by no more than ``shrink``, and centre h has moved by ``shift[h]``,
+    at most ``largest`` (``second`` without centre ``at``).
+    """
+
+    upper: Any
+    lower: Any
+    keep: Any
+    test: Any
+    grow: Any
+    shrink: Any
+    shift: Any
+    largest: Any
+    second: Any
+    at: Any
+
+
+@_exact
+def enter(sums, v, h, sign):  # type: ignore[no-untyped-def]
+    """Count a row in or out of cluster h."""
+    if v > 0:
+        sums.count[h] += sign
+    sums.weight[h] += sign * v
+
+
+@_exact
+def slack(terms, length, cost):  # type: ignore[no-untyped-def]
+    """Return how far a cost may be off: some units in the last place of its terms."""
+    return 4.0 * terms.epsilon * (abs(cost) + length + terms.ceiling)
+
+
+@_exact
+def label_of(terms, old, new, own, best):  # type: ignore[no-untyped-def]
+    """Return the new label only where it is cheaper by more than the rounding of the two costs.
+
+    So single precision cannot make the objective rise.
+    """
+    rounding = abs(own) + terms.size[old] + abs(best) + terms.size[new]
+    return old if own <= best + 4.0 * terms.epsilon * rounding else new
+
+
+@_exact
+def loosened(bounds, i, h):  # type: ignore[no-untyped-def]
+    """Bring the bounds of row i up to date; return whether its centre is certainly nearest."""
+    moved = bounds.second if h == bounds.at else bounds.largest
+    upper = (bounds.upper[i] * bounds.grow + bounds.shift[h]) * WIDER
+    lower = bounds.lower[i] * bounds.shrink - moved
+    lower *= NARROWER if lower > 0 else WIDER
+    bounds.upper[i] = upper
+    bounds.lower[i] = lower
+    return upper < lower
+
+
+@_exact
+def remember(bounds, terms, i, length, scale, own, other):  # type: ignore[no-untyped-def]
+    """Write the bounds of row i from the costs of its own and of the nearest other centre."""
+    if terms.directional:  # 2(1 − cos) is the squared distance of rows of length 1
+        near, far = 2.0 + 2.0 * scale * own, 2.0 + 2.0 * scale * other
+        error = terms.error * 4.0
+    else:
+        near, far = np.float64(length) + own, np.float64(length) + other
+        error = terms.error * (length + terms.ceiling)
+    bounds.upper[i] = np.float32(np.sqrt(max(near + error, 0.0))) * WIDER
+    bounds.lower[i] = np.float32(np.sqrt(max(far - error, 0.0))) * NARROWER
+
+
+def plain(array: Any) -> NDArray[Any]:
+    """Return a contiguous array that is typed as writeable: any other kind is compiled for again.
+
+    The passes never write to data, so a read-only map is given to them under its own address.
+    """
+    array = np.ascontiguousarray(array)
+    if array.flags.writeable or array.size == 0:
+        return array if array.flags.writeable else array.copy()
+    raw = (ctypes.c_char * array.nbytes).from_address(array.ctypes.data)
+    return np.frombuffer(raw, dtype=array.dtype).reshape(array.shape)

@@ -1,0 +1,116 @@
+"""Compiled loops over pairs of rows. An offset common to all rows cancels in differences only."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+__all__ = [
+    "dense_product_sums",
+    "dense_products",
+    "dense_square_sums",
+    "dense_squares",
+    "sparse_product_sums",
+    "sparse_products",
+    "sparse_square_sums",
+    "sparse_squares",
+]
+
+_compiled = njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
+
+
+@_compiled
+def dense_squares(X, i, j, a, first, last, out):  # type: ignore[no-untyped-def]
+    """Set Σ a (x_i − x_j)² of every pair."""
+    for e in range(first, last):
+        x, y, total = X[i[e]], X[j[e]], 0.0
+        for m in range(a.shape[0]):
+            gap = np.float64(x[m]) - np.float64(y[m])
+            total += a[m] * gap * gap
+        out[e] = total
+
+
+@_compiled
+def dense_products(X, i, j, a, first, last, out):  # type: ignore[no-untyped-def]
+    """Set Σ a x_i x_j of every pair."""
+    for e in range(first, last):
+        x, y, total = X[i[e]], X[j[e]], 0.0
+        for m in range(a.shape[0]):
+            total += a[m] * np.float64(x[m]) * np.float64(y[m])
+        out[e] = total
+
+
+@_compiled
+def dense_square_sums(X, i, j, c, first, last, out):  # type: ignore[no-untyped-def]
+    """Return Σ c (x_i − x_j)² by feature."""
+    for e in range(first, last):
+        x, y = X[i[e]], X[j[e]]
+        for m in range(out.shape[0]):
+            gap = np.float64(x[m]) - np.float64(y[m])
+            out[m] += c[e] * gap * gap
+    return out
+
+
+@_compiled
+def dense_product_sums(X, i, j, c, first, last, out):  # type: ignore[no-untyped-def]
+    """Return Σ c x_i∘x_j by feature."""
+    for e in range(first, last):
+        x, y = X[i[e]], X[j[e]]
+        for m in range(out.shape[0]):
+            out[m] += c[e] * np.float64(x[m]) * np.float64(y[m])
+    return out
+
+
+@_compiled
+def _merged(X, i, j, at, bt):  # type: ignore[no-untyped-def]
+    """Return the next column of two rows, the values of both there, and where to go on."""
+    end_a, end_b = X.pointer[i + 1], X.pointer[j + 1]
+    if bt >= end_b or (at < end_a and X.column[at] < X.column[bt]):
+        return X.column[at], np.float64(X.value[at]), 0.0, at + 1, bt
+    if at >= end_a or X.column[bt] < X.column[at]:
+        return X.column[bt], 0.0, np.float64(X.value[bt]), at, bt + 1
+    return X.column[at], np.float64(X.value[at]), np.float64(X.value[bt]), at + 1, bt + 1
+
+
+@_compiled
+def sparse_squares(X, i, j, a, first, last, out):  # type: ignore[no-untyped-def]
+    """Set Σ a (x_i − x_j)² of every pair."""
+    for e in range(first, last):
+        at, bt, total = X.pointer[i[e]], X.pointer[j[e]], 0.0
+        while at < X.pointer[i[e] + 1] or bt < X.pointer[j[e] + 1]:
+            m, x, y, at, bt = _merged(X, i[e], j[e], at, bt)
+            total += a[m] * (x - y) * (x - y)
+        out[e] = total
+
+
+@_compiled
+def sparse_products(X, i, j, a, first, last, out):  # type: ignore[no-untyped-def]
+    """Set Σ a x_i x_j of every pair."""
+    for e in range(first, last):
+        at, bt, total = X.pointer[i[e]], X.pointer[j[e]], 0.0
+        while at < X.pointer[i[e] + 1] and bt < X.pointer[j[e] + 1]:
+            m, x, y, at, bt = _merged(X, i[e], j[e], at, bt)
+            total += a[m] * x * y
+        out[e] = total
+
+
+@_compiled
+def sparse_square_sums(X, i, j, c, first, last, out):  # type: ignore[no-untyped-def]
+    """Return Σ c (x_i − x_j)² by feature."""
+    for e in range(first, last):
+        at, bt = X.pointer[i[e]], X.pointer[j[e]]
+        while at < X.pointer[i[e] + 1] or bt < X.pointer[j[e] + 1]:
+            m, x, y, at, bt = _merged(X, i[e], j[e], at, bt)
+            out[m] += c[e] * (x - y) * (x - y)
+    return out
+
+
+@_compiled
+def sparse_product_sums(X, i, j, c, first, last, out):  # type: ignore[no-untyped-def]
+    """Return Σ c x_i∘x_j by feature."""
+    for e in range(first, last):
+        at, bt = X.pointer[i[e]], X.pointer[j[e]]
+        while at < X.pointer[i[e] + 1] and bt < X.pointer[j[e] + 1]:
+            m, x, y, at, bt = _merged(X, i[e], j[e], at, bt)
+            out[m] += c[e] * x * y
+    return out

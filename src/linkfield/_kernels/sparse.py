@@ -1,0 +1,182 @@
+"""Compiled passes over the rows of a CSR matrix; weights and centres stand feature by label."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from .layout import enter, label_of, loosened, remember, slack
+
+__all__ = ["assign", "gradient", "keys", "lengths", "moments", "seed", "transfer"]
+
+_compiled = njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
+
+
+@_compiled
+def _length(X, i, theta):  # type: ignore[no-untyped-def]
+    total = X.value.dtype.type(0.0)
+    for at in range(X.pointer[i], X.pointer[i + 1]):
+        total += theta[X.column[at]] * X.value[at] * X.value[at]
+    return total
+
+
+@_compiled
+def _products(X, i, weights, out):  # type: ignore[no-untyped-def]
+    """Set ⟨x_i, ψ_h⟩ for every h; ``weights`` is (d, K)."""
+    out[:] = 0.0
+    for at in range(X.pointer[i], X.pointer[i + 1]):
+        x, row = X.value[at], weights[X.column[at]]
+        for h in range(out.shape[0]):
+            out[h] += x * row[h]
+
+
+@_compiled
+def _add(X, i, total, factor):  # type: ignore[no-untyped-def]
+    for at in range(X.pointer[i], X.pointer[i + 1]):
+        total[X.column[at]] += factor * X.value[at]
+
+
+@_compiled
+def assign(X, offset, terms, weight, labels, first, last, tied, fused, sums, bounds):  # type: ignore[no-untyped-def]
+    """Do what the pass over dense rows does; ``terms.psi`` is (d, K)."""
+    K = terms.psi.shape[1]
+    P = np.empty(K, X.value.dtype)
+    one, zero = X.value.dtype.type(1.0), X.value.dtype.type(0.0)
+    changed, sure = 0, 0
+    t = np.searchsorted(tied.rows, first)
+    for i in range(first, last):
+        is_tied = t < tied.rows.shape[0] and tied.rows[t] == i
+        old = labels[i]
+        if bounds.test and not is_tied and old >= 0 and loosened(bounds, i, old):
+            sure += 1
+            continue
+        _products(X, i, terms.psi, P)
+        new, best, second = 0, terms.g[0] - P[0], np.inf
+        for h in range(1, K):
+            value = terms.g[h] - P[h]
+            if value < best:
+                new, best, second = h, value, best
+            elif value < second:
+                second = value
+        length, scale = zero, one
+        if terms.theta.shape[0] > 0 and (is_tied or bounds.keep):
+            length = _length(X, i, terms.theta)
+            if terms.directional:
+                scale = one / np.sqrt(length) if length > 0 else zero
+        if is_tied:
+            slot, v = tied.slot[t], weight[i]
+            tied.cheapest[slot] = new
+            for h in range(K):
+                cost = np.float64(length) + (np.float64(terms.g[h]) - P[h])
+                tied.table[slot, h] = v * (1.0 - scale * P[h] if terms.directional else cost)
+            tied.noise[slot] = v * 2.0 * slack(terms, one if terms.directional else length, best)
+            t += 1
+            continue
+        own = best
+        if old >= 0 and new != old:
+            own = terms.g[old] - P[old]
+            new = label_of(terms, old, new, own, best)
+            if new != old:
+                own = best
+        if bounds.keep:
+            remember(bounds, terms, i, length, scale, own, second if own == best else best)
+        if new == old:
+            continue
+        labels[i] = new
+        changed += 1
+        if fused:
+            if terms.directional:
+                length = _length(X, i, terms.theta)
+                scale = one / np.sqrt(length) if length > 0 else zero
+            enter(sums, weight[i], new, 1.0)
+            _add(X, i, sums.sums[new], weight[i] * scale)
+            if old >= 0:
+                enter(sums, weight[i], old, -1.0)
+                _add(X, i, sums.sums[old], -weight[i] * scale)
+    return changed, sure
+
+
+@_compiled
+def transfer(X, offset, theta, weight, rows, old, new, first, last, sums):  # type: ignore[no-untyped-def]
+    """Move rows between the sums, as with dense rows."""
+    for at in range(first, last):
+        i = rows[at] if rows.shape[0] > 0 else at
+        before = old[at] if old.shape[0] > 0 else -1
+        after = new[at]
+        if before == after:
+            continue
+        factor = weight[i]
+        if theta.shape[0] > 0:
+            length = _length(X, i, theta)
+            factor = factor / np.sqrt(length) if length > 0 else 0.0
+        if after >= 0:
+            enter(sums, weight[i], after, 1.0)
+            _add(X, i, sums.sums[after], factor)
+        if before >= 0:
+            enter(sums, weight[i], before, -1.0)
+            _add(X, i, sums.sums[before], -factor)
+
+
+@_compiled
+def moments(X, offset, theta, weight, first, last, one, two, low, high):  # type: ignore[no-untyped-def]
+    """Add Σ v s x and Σ v s² x² and note the range of the stored values."""
+    for i in range(first, last):
+        v, s = weight[i], 1.0
+        if theta.shape[0] > 0:
+            length = _length(X, i, theta)
+            s = 1.0 / np.sqrt(length) if length > 0 else 0.0
+        for at in range(X.pointer[i], X.pointer[i + 1]):
+            m, value = X.column[at], np.float64(X.value[at])
+            one[m] += v * s * value
+            two[m] += v * s * s * value * value
+            low[m] = min(low[m], value)
+            high[m] = max(high[m], value)
+
+
+@_compiled
+def gradient(X, theta, weight, labels, unit, first, last, by_cluster, squares):  # type: ignore[no-untyped-def]
+    """Add Σ v cos by cluster and Σ v cos x̂², as with dense rows."""
+    for i in range(first, last):
+        length = _length(X, i, theta)
+        if length <= 0:
+            continue
+        h = labels[i]
+        product = X.value.dtype.type(0.0)
+        for at in range(X.pointer[i], X.pointer[i + 1]):
+            product += X.value[at] * unit[h, X.column[at]]
+        cosine = product / np.sqrt(np.float64(length))
+        by_cluster[h] += weight[i] * cosine
+        factor = weight[i] * cosine / length
+        for at in range(X.pointer[i], X.pointer[i + 1]):
+            squares[X.column[at]] += factor * X.value[at] * X.value[at]
+
+
+@_compiled
+def lengths(X, offset, theta, rows, first, last, out):  # type: ignore[no-untyped-def]
+    """Set Σ a x² of rows (positions, or empty for all)."""
+    for at in range(first, last):
+        out[at] = _length(X, rows[at] if rows.shape[0] > 0 else at, theta)
+
+
+@_compiled
+def keys(X, offset, direction, first, last, out):  # type: ignore[no-untyped-def]
+    """Project every row."""
+    for i in range(first, last):
+        total = 0.0
+        for at in range(X.pointer[i], X.pointer[i + 1]):
+            total += np.float64(X.value[at]) * direction[X.column[at]]
+        out[i] = total
+
+
+@_compiled
+def seed(X, offset, psi, g, f, scale, weight, nearest, first, last, found, left):  # type: ignore[no-untyped-def]
+    """Write D of rows to some candidates, as with dense rows; ``psi`` is (d, L)."""
+    L = psi.shape[1]
+    P = np.empty(L, X.value.dtype)
+    zero = X.value.dtype.type(0.0)
+    for i in range(first, last):
+        _products(X, i, psi, P)
+        for h in range(L):
+            s = scale[i] if scale.shape[0] > 0 else X.value.dtype.type(1.0)
+            found[h, i] = max(f[i] + (g[h] - s * P[h]), zero)
+            left[h] += weight[i] * min(nearest[i], np.float64(found[h, i]))

@@ -1,0 +1,134 @@
+"""What a field's edges say whatever they cost: adjacency and components, found once a fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .constraints.closure import must_components
+
+__all__ = ["Structure", "by_group"]
+
+IntArray = NDArray[np.int64]
+
+
+def by_group(group: IntArray, n_groups: int) -> tuple[IntArray, IntArray]:
+    """Return where each group's entries start in the second array, and the entries by group."""
+    pointer = np.zeros(n_groups + 1, dtype=np.int64)
+    np.cumsum(np.bincount(group, minlength=n_groups), out=pointer[1:])
+    return pointer, np.argsort(group, kind="stable")
+
+
+@dataclass(frozen=True)
+class Structure:
+    """The graph of a field.
+
+    Attributes
+    ----------
+    n_nodes : int
+    edges : int array (m, 2)
+    block, block_pairs, node_blocks : int arrays
+        As in :class:`linkfield.field.EntailedLinks`; all -1 and empty without entailed links.
+    """
+
+    n_nodes: int
+    edges: IntArray
+    block: IntArray
+    block_pairs: IntArray
+    node_blocks: IntArray
+    _known: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, n_nodes: int, edges: IntArray, links: Any) -> Structure:
+        """Take the graph of edges and entailed links (or None)."""
+        if links is None:
+            none = np.empty((0, 2), dtype=np.int64)
+            return cls(n_nodes, edges, np.full(n_nodes, -1), none, none)
+        return cls(n_nodes, edges, links.block, links.block_pairs, links.node_blocks)
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+        return int(self.block.max(initial=-1)) + 1
+
+    @cached_property
+    def ends(self) -> tuple[IntArray, IntArray]:
+        """The two ends of every edge."""
+        return np.ascontiguousarray(self.edges[:, 0]), np.ascontiguousarray(self.edges[:, 1])
+
+    @cached_property
+    def adjacency(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Where the neighbours of every node start, the neighbours, and the edges to them."""
+        m = len(self.edges)
+        pointer, order = by_group(self.edges.T.ravel(), self.n_nodes)
+        other = self.edges[:, ::-1].T.ravel()
+        return pointer, other[order], np.tile(np.arange(m), 2)[order]
+
+    @cached_property
+    def connected(self) -> IntArray:
+        """The component of each node in the graph of all links: independent problems (1.5)."""
+        links = [self.edges, self._hubs, self.n_nodes + self.block_pairs,
+                 self.node_blocks + np.array([0, self.n_nodes])]  # fmt: skip
+        return self._components(links)
+
+    @cached_property
+    def connected_groups(self) -> tuple[IntArray, IntArray]:
+        """The nodes of every connected component of two nodes or more: starts, nodes."""
+        component = self.connected
+        size = np.bincount(component)
+        keep = np.flatnonzero(size[component] > 1)
+        number = np.cumsum(size > 1) - 1
+        pointer, order = by_group(number[component[keep]], int((size > 1).sum()))
+        return pointer, keep[order]
+
+    def together(self, must: NDArray[np.bool_]) -> IntArray:
+        """Return the component of each node in the graph of must-links, entailed ones included."""
+        if not np.array_equal(self._known.get("must", ()), must):
+            self._known.clear()
+            self._known.update(must=must, together=self._components([self.edges[must], self._hubs]))
+        return np.asarray(self._known["together"])
+
+    def movable(self, must: NDArray[np.bool_]) -> tuple[IntArray, ...]:
+        """Return the must-link components of two nodes or more that can move as a whole.
+
+        As starts, nodes, the component of every node, its number among the movable ones (-1:
+        none), and the block of every movable one. A component that holds two blocks, or a node
+        that is apart from its own block, contradicts itself; its nodes move one by one only.
+        """
+        component = self.together(must)
+        if "movable" not in self._known:
+            self._known["movable"] = self._movable(component)
+        found: tuple[IntArray, ...] = self._known["movable"]
+        return found
+
+    def _movable(self, component: IntArray) -> tuple[IntArray, ...]:
+        n = int(component.max(initial=-1)) + 1
+        block = np.full(n, -1, dtype=np.int64)
+        free = np.bincount(component, minlength=n) >= 2
+        member = np.flatnonzero(self.block >= 0)
+        if len(member):
+            pairs = np.unique(np.column_stack([component[member], self.block[member]]), axis=0)
+            block[pairs[:, 0]] = pairs[:, 1]
+            free &= np.bincount(pairs[:, 0], minlength=n) <= 1
+            home = np.full(self.n_blocks, -1, dtype=np.int64)
+            home[pairs[:, 1]] = pairs[:, 0]
+            r, g = self.node_blocks.T
+            free[component[r][component[r] == home[g]]] = False
+        keep = np.flatnonzero(free[component])
+        number = np.where(free, np.cumsum(free) - 1, -1)[component]
+        pointer, order = by_group(number[keep], int(free.sum()))
+        return pointer, keep[order], component, number, block[free]
+
+    @cached_property
+    def _hubs(self) -> IntArray:
+        """The members of blocks, each joined to a node that stands for its block."""
+        member = np.flatnonzero(self.block >= 0)
+        return np.column_stack([member, self.n_nodes + self.block[member]])
+
+    def _components(self, links: list[IntArray]) -> IntArray:
+        total = self.n_nodes + self.n_blocks
+        return must_components(total, np.concatenate(links))[: self.n_nodes]

@@ -1,0 +1,136 @@
+"""Threads: how many there are to use, and BLAS on one of them while they run.
+
+Work is cut into pieces that do not depend on the number of threads, and results come back in the
+order of the pieces, so that the number of threads never changes a bit of an answer.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from typing import Any, TypeVar
+
+from joblib import cpu_count, effective_n_jobs
+from threadpoolctl import ThreadpoolController
+
+__all__ = ["n_threads", "run", "single_blas", "spread", "threads"]
+
+T = TypeVar("T")
+S = TypeVar("S")
+
+_current: ContextVar[int] = ContextVar("linkfield_threads", default=1)
+
+
+@cache
+def _controller() -> Any:
+    """Return the one controller of the process: to make one costs milliseconds."""
+    import scipy.linalg  # noqa: F401  compiled kernels call its BLAS
+
+    return ThreadpoolController()
+
+
+def n_threads(n_jobs: int | None = None) -> int:
+    """Return how many threads ``n_jobs`` means here.
+
+    None takes all cores that the process may use, but no more than the numeric libraries are
+    allowed: environment variables such as OMP_NUM_THREADS, limits set by threadpoolctl and the
+    share of a joblib worker all count. A number is joblib's ``n_jobs``.
+    """
+    if n_jobs is not None:
+        return int(effective_n_jobs(n_jobs))
+    allowed = [library.num_threads for library in _controller().lib_controllers]
+    given = effective_n_jobs(-1)  # 1 inside a joblib thread, which has its core already
+    return max(1, min(given, cpu_count(), max(allowed, default=1)))
+
+
+@contextmanager
+def threads(n_jobs: int | None) -> Iterator[None]:
+    """Use so many threads for everything that runs inside."""
+    token = _current.set(n_threads(n_jobs))
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+@cache
+def _pool(process: int, size: int) -> ThreadPoolExecutor:
+    """Return the pool of a process; a forked child makes its own."""
+    return ThreadPoolExecutor(size, "linkfield", initializer=_quiet_thread)
+
+
+def _quiet_thread() -> None:
+    """Give BLAS one thread here, where it is built so that every thread has its own limit."""
+    for library in _controller().lib_controllers:
+        if library.user_api == "blas" and getattr(library, "threading_layer", "") == "openmp":
+            library.set_num_threads(1)
+
+
+def run(function: Callable[[S], T], items: Sequence[S]) -> list[T]:
+    """Return the function of every item, in order."""
+    size = _current.get()
+    if size == 1 or len(items) <= 1:
+        return [function(item) for item in items]
+    return list(_pool(os.getpid(), size).map(function, items))
+
+
+def spread(function: Callable[[int, int], T], n: int, least: int) -> list[T]:
+    """Call ``function(first, last)`` on even pieces of 0..n, none much smaller than ``least``."""
+    count = max(1, min(64, n // max(least, 1)))
+    edges = [n * k // count for k in range(count + 1)]
+    return run(lambda k: function(edges[k], edges[k + 1]), range(count))
+
+
+@cache
+def _keeper(process: int) -> ThreadPoolExecutor:
+    """Return the thread that limits BLAS: threadpoolctl lets only that thread lift the limit."""
+    return ThreadPoolExecutor(1, "linkfield-blas")
+
+
+class _SingleBlas:
+    """Limits BLAS to one thread while anyone needs it.
+
+    The limit holds for the whole process, so the first to come sets it and the last to go lifts
+    it; otherwise fits that overlap in several threads would restore each other's limits.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.users = 0
+        self.limiter: Any = None
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if self.users == 0:
+                self.limiter = _keeper(os.getpid()).submit(self._limit).result()
+            self.users += 1
+
+    @staticmethod
+    def _limit() -> Any:
+        limiter = _controller().limit(limits=1, user_api="blas")
+        limiter.__enter__()
+        return limiter
+
+    def __exit__(self, *_: object) -> None:
+        with self.lock:
+            self.users -= 1
+            if self.users == 0:
+                lift = self.limiter.__exit__
+                _keeper(os.getpid()).submit(lift, None, None, None).result()
+
+
+single_blas = _SingleBlas()
+
+
+def _after_fork() -> None:
+    """Forget the parent's threads: none of them lives on in a child."""
+    single_blas.__init__()  # type: ignore[misc]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,219 @@
+"""A labelling under way: labels, their statistics and the costs of tied rows, pass by pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..distortions import Metric
+from ..estimation import Model, Statistics
+from .array import ArrayEngine
+from .layout import centre_terms, lengths_of, no_rows
+from .pruning import Pruning
+
+__all__ = ["Assignment"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+@dataclass
+class Assignment:
+    """Labels of all rows, and what follows from them.
+
+    A pass enters only the rows that changed into the statistics, so that a row which is certain
+    of its label need not be read at all.
+
+    Parameters
+    ----------
+    engine : ArrayEngine
+    labels : int array (n,)
+        Changed in place; -1 for none yet.
+    slot : int array, optional
+        Row of the table of costs for every tied row; their order if not given.
+    pruning : bool, default=True
+
+    Attributes
+    ----------
+    stats : Statistics or None
+        Of all rows that have a label, under the metric of the last pass.
+    unary, noise : float arrays (n_tied, K) and (n_tied,)
+        v D + offsets of the tied rows, and how far it may be off.
+    cheapest : int array (n_tied,)
+        The label that costs each of them least.
+    changed : int
+        How many labels the last pass changed.
+    """
+
+    engine: ArrayEngine
+    labels: IntArray
+    slot: IntArray | None = None
+    pruning: bool = True
+    stats: Statistics | None = None
+    changed: int = 0
+    unary: FloatArray = field(init=False, repr=False)
+    noise: FloatArray = field(init=False, repr=False)
+    cheapest: IntArray = field(init=False, repr=False)
+    bounds: Pruning = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        n = len(self.engine.tied)
+        if self.slot is None:
+            self.slot = np.arange(n)
+        self.unary = np.zeros((n, self.engine.n_clusters))
+        self.noise = np.zeros(n)
+        self.cheapest = np.zeros(n, dtype=np.int64)
+        self.bounds = Pruning(self.engine.distortion, len(self.labels))
+
+    def assign(self, model: Model, offsets: FloatArray) -> None:
+        """Give every free row its nearest centre, and fill the costs of the tied rows."""
+        engine, metric = self.engine, model.metric
+        if self.stats is None:
+            self.stats = self._first_statistics(metric)
+        # The compiled pass leaves out the length of a row, which offsets would have to know.
+        lengths_matter = not engine.distortion.bregman and bool(offsets.any())
+        if engine.compiled(metric) is None or lengths_matter:
+            self._plain_pass(model, offsets)
+            return
+        fused = len(engine.blocks(engine.result_size)) == len(engine.blocks())
+        before = no_rows if fused else self.labels.copy()
+        self._compiled_pass(model, offsets, fused)
+        if not fused and self.changed:
+            self._enter(no_rows, before, self.labels, metric)
+        self._add_row_offsets(model)
+
+    def _first_statistics(self, metric: Metric) -> Statistics:
+        if (self.labels >= 0).any():
+            return self.engine.statistics(self.labels, metric)
+        return Statistics.zero(self.engine.n_clusters, self.engine.rows.shape[1], metric)
+
+    def _compiled_pass(self, model: Model, offsets: FloatArray, fused: bool) -> None:
+        from .._kernels.layout import Sums, Tied
+
+        engine, dtype = self.engine, self.engine.rows.dtype
+        compiled = engine.compiled(model.metric)
+        assert compiled is not None and self.stats is not None
+        terms = centre_terms(engine.distortion, model, offsets, compiled, dtype)
+        self.bounds.begin(model)
+        tied = Tied(engine.tied, self.slot, self.unary, self.noise, self.cheapest)
+        nothing = Sums(np.zeros(0), np.zeros(0), np.zeros((0, 0)))
+        blocks = engine.blocks()
+        first = blocks[0].stop
+
+        def one(block: slice) -> tuple[int, int, Statistics | None]:
+            part = Statistics.zero(*model.centres.shape) if fused else None
+            number = 0 if block.start < first else 1
+            bounds = self.bounds.bounds(number if self.pruning else -1)
+            changed, sure = compiled.passes.assign(
+                compiled.X, compiled.offset, terms, engine.weight, self.labels, block.start,
+                block.stop, tied, fused, nothing if part is None else part.in_place, bounds,
+            )  # fmt: skip
+            return changed, sure, part if changed else None
+
+        found = engine.map(one)
+        for _, _, part in found:
+            if part is not None:
+                self.stats.take_in(part)
+        self.changed = sum(changed for changed, _, _ in found)
+        sizes = [block.stop - block.start for block in blocks]
+        self.bounds.learn([sure for _, sure, _ in found], sizes)
+
+    def _add_row_offsets(self, model: Model) -> None:
+        """Complete the costs by f(x), where the pass does not know it."""
+        engine = self.engine
+        diagonal = engine.distortion.name == "euclidean" and not model.metric.full
+        if diagonal or not engine.distortion.bregman or not len(engine.tied):
+            return
+        f = engine.distortion.row_offset(engine.rows.take(engine.tied), model.metric)
+        self.unary[self.slot] += (engine.weight[engine.tied] * f)[:, None]
+
+    def _plain_pass(self, model: Model, offsets: FloatArray) -> None:
+        """Do the same for metrics and rows that have no compiled passes."""
+        engine = self.engine
+        before = self.labels.copy()
+
+        def one(block: slice) -> None:
+            rows, free = engine.rows.take(block), engine.free[block]
+            costs = engine.costs(rows, model, offsets)
+            rounding = _rounding(engine, rows, model, offsets, costs)
+            nearest = _nearest(costs, rounding, self.labels[block])
+            self.labels[block] = np.where(free, nearest, self.labels[block])
+
+        engine.map(one)
+        self.changed = int((before != self.labels).sum())
+        if self.changed:
+            self.stats = engine.statistics(self.labels, model.metric)
+        tied = engine.rows.take(engine.tied).float64()
+        table = engine.distortion.table(tied, model.centres, model.metric) + offsets
+        self.unary[self.slot] = engine.weight[engine.tied, None] * table
+        self.cheapest = self.unary.argmin(axis=1)
+
+    def place(self, tied_labels: IntArray, metric: Metric) -> None:
+        """Give the tied rows their labels."""
+        tied = self.engine.tied
+        before = self.labels[tied]
+        moved = np.flatnonzero(before != tied_labels)
+        if len(moved) == 0:
+            return
+        self.changed += len(moved)
+        self.labels[tied[moved]] = tied_labels[moved]
+        if self.engine.compiled(metric) is None:
+            self.stats = self.engine.statistics(self.labels, metric)
+        else:
+            self._enter(tied[moved], before[moved], tied_labels[moved], metric)
+
+    def _enter(self, rows: IntArray, old: IntArray, new: IntArray, metric: Metric) -> None:
+        """Move rows from one cluster's sums to another's."""
+        engine, compiled = self.engine, self.engine.compiled(metric)
+        assert compiled is not None and self.stats is not None
+        theta = lengths_of(engine.distortion, metric, engine.rows.dtype)
+        compiled.passes.transfer(
+            compiled.X, compiled.offset, theta, engine.weight, rows, old,
+            np.ascontiguousarray(new), 0, len(new), self.stats.in_place,
+        )  # fmt: skip
+
+    def free_statistics(self, model: Model) -> Statistics:
+        """Return the statistics of the free rows alone."""
+        if not len(self.engine.tied):
+            assert self.stats is not None
+            return self.stats
+        labels = np.where(self.engine.free, self.labels, -1)
+        return self.engine.statistics(labels, model.metric)
+
+    def replaced(self, stats: Statistics) -> None:
+        """Note that labels were changed from outside, and what the statistics are now."""
+        self.stats = stats
+        self.changed += 1
+        self.bounds.forget(slice(None))
+
+    def refresh(self, metric: Metric) -> None:
+        """Sum the statistics afresh: moving many rows in and out leaves rounding behind."""
+        self.stats = self.engine.statistics(self.labels, metric)
+
+
+def _rounding(
+    engine: ArrayEngine, rows: Any, model: Model, offsets: FloatArray, costs: NDArray[Any]
+) -> NDArray[Any]:
+    """Return how far each cost may be off: some units in the last place of its terms."""
+    g, _ = engine.distortion.centre_terms(model.centres, model.metric)
+    terms = np.abs(costs) + (np.abs(g) + np.abs(offsets)).astype(costs.dtype)
+    if model.metric.per_cluster:
+        terms = terms + engine.distortion.row_offset(rows, model.metric)
+    return np.asarray(4.0 * np.finfo(costs.dtype).eps * terms)
+
+
+def _nearest(costs: NDArray[Any], rounding: NDArray[Any], old: IntArray) -> IntArray:
+    """Return the cheapest label of each row; the old one stays unless another is cheaper.
+
+    "Cheaper" is by more than the rounding of the two costs compared, so that float32 data cannot
+    make the objective rise.
+    """
+    row, best = np.arange(len(costs)), costs.argmin(axis=1)
+    known = old >= 0
+    mine = np.where(known, old, 0)
+    slack = rounding[row, mine] + rounding[row, best]
+    stays = known & (costs[row, mine] <= costs[row, best] + slack)
+    return np.where(stays, old, best)

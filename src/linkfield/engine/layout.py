@@ -1,0 +1,65 @@
+"""Models and rows as the compiled passes take them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._rows import Compiled, Rows
+from ..distortions import Distortion, Metric, SquaredEuclidean
+from ..estimation import Model
+
+__all__ = ["by_label", "centre_terms", "lengths_of", "no_rows", "row_weights"]
+
+FloatArray = NDArray[np.float64]
+
+#: Stands for all rows, in their order.
+no_rows = np.empty(0, dtype=np.int64)
+
+
+def by_label(psi: NDArray[Any], compiled: Compiled | None) -> NDArray[Any]:
+    """Return centres label by feature, or the other way round where the passes want that."""
+    turned = compiled is not None and compiled.transposed
+    return np.ascontiguousarray(psi.T if turned else psi)
+
+
+def lengths_of(distortion: Distortion, metric: Metric, dtype: Any) -> NDArray[Any]:
+    """Return the weights that scale a row to length 1; none for measures that do not."""
+    if distortion.bregman:
+        return np.empty(0, dtype)
+    return metric.theta.astype(dtype)
+
+
+def centre_terms(
+    distortion: Distortion, model: Model, offsets: FloatArray, compiled: Compiled, dtype: Any
+) -> Any:
+    """Return the terms of g_h − ⟨x, ψ_h⟩, and of ‖x‖² where f(x) is that."""
+    from .._kernels.layout import Terms
+
+    g, psi = distortion.centre_terms(model.centres, model.metric)
+    size = np.abs(g) + np.abs(offsets)
+    epsilon = float(np.finfo(dtype).eps)
+    diagonal = isinstance(distortion, SquaredEuclidean) and not model.metric.full
+    theta = model.metric.theta if diagonal or not distortion.bregman else np.empty(0)
+    return Terms(
+        by_label(psi.astype(dtype), compiled),
+        (g + offsets).astype(dtype),
+        size.astype(dtype),
+        np.ascontiguousarray(model.centres, dtype),
+        theta.astype(dtype),
+        not distortion.bregman,
+        float(size.max()),
+        epsilon,
+        4.0 * (psi.shape[1] + 8) * epsilon,
+    )
+
+
+def row_weights(
+    rows: Rows, distortion: Distortion, metric: Metric
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return f(x) and the factor of φ̃(x), empty for 1."""
+    scale = distortion.row_scale(rows, metric)
+    offset = distortion.row_offset(rows, metric).astype(rows.dtype, copy=False)
+    return offset, np.empty(0, rows.dtype) if scale is None else scale

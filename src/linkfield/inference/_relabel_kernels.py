@@ -1,0 +1,109 @@
+"""Compiled renaming of the labels of connected components: one small assignment problem each."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+__all__ = ["cheapest_assignment", "rename"]
+
+#: Above this stands a label that is forbidden: the assignment needs finite numbers.
+FORBIDDEN = 1e150
+
+
+@njit(cache=True)
+def cheapest_assignment(cost, r, column_of):  # type: ignore[no-untyped-def]
+    """Give each of the first r rows a column of its own at the least total cost.
+
+    Shortest augmenting paths with potentials (Jonker & Volgenant 1987), r not above the number
+    of columns.
+    """
+    K = cost.shape[1]
+    row_price, column_price = np.zeros(r), np.zeros(K)
+    owner = np.full(K, -1)
+    distance, previous, done = np.empty(K), np.empty(K, np.int64), np.empty(K, np.bool_)
+    for start in range(r):
+        distance[:] = np.inf
+        previous[:] = -1
+        done[:] = False
+        row, column, last = start, -1, 0.0
+        while row >= 0:
+            nearest = -1
+            for h in range(K):
+                if done[h]:
+                    continue
+                reach = last + cost[row, h] - row_price[row] - column_price[h]
+                if reach < distance[h]:
+                    distance[h] = reach
+                    previous[h] = column
+                if nearest < 0 or distance[h] < distance[nearest]:
+                    nearest = h
+            column, last = nearest, distance[nearest]
+            done[column] = True
+            row = owner[column]
+        for h in range(K):
+            if done[h]:
+                if owner[h] >= 0:
+                    row_price[owner[h]] += last - distance[h]
+                column_price[h] -= last - distance[h]
+        row_price[start] += last
+        while column >= 0:  # hand the columns on along the path
+            before = previous[column]
+            owner[column] = owner[before] if before >= 0 else start
+            column = before
+    for h in range(K):
+        if owner[h] >= 0:
+            column_of[owner[h]] = h
+
+
+@njit(cache=True)
+def rename(unary, cheapest, noise, labels, pointer, node, skip):  # type: ignore[no-untyped-def]
+    """Rename the labels of every component at its best, in place; return how many gained.
+
+    Where all nodes of a component have their ``cheapest`` label there is nothing to gain.
+    Components to ``skip`` are left as they are.
+    """
+    K = unary.shape[1]
+    cost, used = np.empty((K, K)), np.empty(K, np.int64)
+    place, name = np.full(K, -1), np.empty(K, np.int64)
+    renamed = 0
+    for c in range(pointer.shape[0] - 1):
+        content = skip[c]
+        if not content:
+            content = True
+            for at in range(pointer[c], pointer[c + 1]):
+                i = node[at]
+                if unary[i, labels[i]] > unary[i, cheapest[i]]:
+                    content = False
+                    break
+        if content:
+            continue
+        r, slack, now, floor = 0, 0.0, 0.0, 0.0
+        for at in range(pointer[c], pointer[c + 1]):
+            i = node[at]
+            label = labels[i]
+            if place[label] < 0:
+                place[label], used[r] = r, label
+                cost[r, :] = 0.0
+                r += 1
+            row = cost[place[label]]
+            slack += noise[i]
+            for h in range(K):
+                row[h] += min(unary[i, h], FORBIDDEN)
+        for k in range(r):
+            now += cost[k, used[k]]
+            floor += cost[k].min()
+        tolerance = max(slack, 1e-12 * max(abs(now), 1e-300))
+        # At best each label takes the name that is cheapest for it.
+        if floor < now - tolerance:
+            cheapest_assignment(cost, r, name)
+            best = 0.0
+            for k in range(r):
+                best += cost[k, name[k]]
+            if best < now - tolerance:
+                renamed += 1
+                for at in range(pointer[c], pointer[c + 1]):
+                    labels[node[at]] = name[place[labels[node[at]]]]
+        for k in range(r):
+            place[used[k]] = -1
+    return renamed
