@@ -33,6 +33,8 @@ class Structure:
     edges : int array (m, 2)
     block, block_pairs, node_blocks : int arrays
         As in :class:`linkfield.field.EntailedLinks`; all -1 and empty without entailed links.
+    order : int array (n_nodes,) or None
+        The order in which to look at the nodes, None for their own.
     """
 
     n_nodes: int
@@ -40,15 +42,23 @@ class Structure:
     block: IntArray
     block_pairs: IntArray
     node_blocks: IntArray
+    order: IntArray | None = None
     _known: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
-    def of(cls, n_nodes: int, edges: IntArray, links: Any) -> Structure:
+    def of(
+        cls, n_nodes: int, edges: IntArray, links: Any, order: IntArray | None = None
+    ) -> Structure:
         """Take the graph of edges and entailed links (or None)."""
         if links is None:
             none = np.empty((0, 2), dtype=np.int64)
-            return cls(n_nodes, edges, np.full(n_nodes, -1), none, none)
-        return cls(n_nodes, edges, links.block, links.block_pairs, links.node_blocks)
+            return cls(n_nodes, edges, np.full(n_nodes, -1), none, none, order)
+        return cls(n_nodes, edges, links.block, links.block_pairs, links.node_blocks, order)
+
+    @cached_property
+    def visit(self) -> IntArray:
+        """The nodes in the order in which to look at them."""
+        return np.arange(self.n_nodes) if self.order is None else self.order
 
     @property
     def n_blocks(self) -> int:
@@ -87,7 +97,7 @@ class Structure:
 
     def together(self, must: NDArray[np.bool_]) -> IntArray:
         """Return the component of each node in the graph of must-links, entailed ones included."""
-        if not np.array_equal(self._known.get("must", ()), must):
+        if "must" not in self._known or not np.array_equal(self._known["must"], must):
             self._known.clear()
             self._known.update(must=must, together=self._components([self.edges[must], self._hubs]))
         return np.asarray(self._known["together"])
@@ -119,9 +129,18 @@ class Structure:
             r, g = self.node_blocks.T
             free[component[r][component[r] == home[g]]] = False
         keep = np.flatnonzero(free[component])
-        number = np.where(free, np.cumsum(free) - 1, -1)[component]
-        pointer, order = by_group(number[keep], int(free.sum()))
-        return pointer, keep[order], component, number, block[free]
+        # Components in the order in which their first nodes are looked at.
+        rank = np.empty(self.n_nodes, dtype=np.int64)
+        rank[self.visit] = np.arange(self.n_nodes)
+        first = np.full(n, self.n_nodes)
+        np.minimum.at(first, component, rank)
+        chosen = np.flatnonzero(free)
+        chosen = chosen[np.argsort(first[chosen])]
+        of = np.full(n, -1, dtype=np.int64)
+        of[chosen] = np.arange(len(chosen))
+        number = of[component]
+        pointer, order = by_group(number[keep], len(chosen))
+        return pointer, keep[order], component, number, block[chosen]
 
     @cached_property
     def _hubs(self) -> IntArray:

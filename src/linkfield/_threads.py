@@ -72,11 +72,28 @@ def _quiet_thread() -> None:
 
 
 def run(function: Callable[[S], T], items: Sequence[S]) -> list[T]:
-    """Return the function of every item, in order."""
-    size = _current.get()
-    if size == 1 or len(items) <= 1:
+    """Return the function of every item, in order.
+
+    The calling thread takes its share; each of the others is woken once, and all take the next
+    item when they are done with one.
+    """
+    size = min(_current.get(), len(items))
+    if size <= 1:
         return [function(item) for item in items]
-    return list(_pool(os.getpid(), size).map(function, items))
+    results: list[Any] = [None] * len(items)
+    queue = iter(range(len(items)))  # next() on it is atomic
+
+    def work() -> None:
+        for k in queue:
+            results[k] = function(items[k])
+
+    helpers = [_pool(os.getpid(), size - 1).submit(work) for _ in range(size - 1)]
+    try:
+        work()
+    finally:
+        for helper in helpers:
+            helper.result()
+    return results
 
 
 def spread(function: Callable[[int, int], T], n: int, least: int) -> list[T]:

@@ -124,6 +124,8 @@ class PottsField:
     noise : array (n,), optional
         How far a node's unary costs may be off (single precision); moves that gain less are not
         worth taking.
+    visit : int array (n,), optional
+        The order in which to look at the nodes; their own by default.
 
     Examples
     --------
@@ -148,6 +150,7 @@ class PottsField:
         differ_cost: ArrayLike,
         entailed: EntailedLinks | None = None,
         noise: FloatArray | None = None,
+        visit: IntArray | None = None,
     ) -> None:
         U = np.ascontiguousarray(unary, dtype=np.float64)
         E = np.asarray(edges)
@@ -161,6 +164,9 @@ class PottsField:
         if costs[0].ndim != costs[1].ndim:
             costs = [_as_width(cost, 2, U.shape[1]) for cost in costs]
         self._set(U, E.astype(np.int64), costs[0], costs[1], entailed, noise)
+        if visit is not None:
+            structure = Structure.of(self.n_nodes, self.edges, entailed, visit)
+            self.__dict__["structure"] = structure
 
     def _set(self, *values: Any) -> None:
         names = ("unary", "edges", "agree_cost", "differ_cost", "entailed", "noise")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .layout import enter, label_of, loosened, remember, slack
+from .layout import WIDER, label_of, loosened, new_bounds
 
 __all__ = ["assign", "gradient", "keys", "lengths", "moments", "seed", "transfer"]
 
@@ -30,15 +30,6 @@ def _length(x, theta):  # type: ignore[no-untyped-def]
     return total
 
 
-@_compiled
-def _own_distance(x, centre, theta):  # type: ignore[no-untyped-def]
-    total = x.dtype.type(0.0)
-    for m in range(theta.shape[0]):
-        gap = x[m] - centre[m]
-        total += theta[m] * gap * gap
-    return total
-
-
 @_exact
 def _fetch(X, offset, i, out):  # type: ignore[no-untyped-def]
     """Copy row i, centred."""
@@ -51,30 +42,52 @@ def _fetch(X, offset, i, out):  # type: ignore[no-untyped-def]
 
 
 @_exact
-def _collect(X, offset, terms, labels, at, last, tied_rows, bounds, buffer, index):  # type: ignore[no-untyped-def]
-    """Gather the next rows whose nearest centre is not certain; return where it ended, how many."""
-    m = 0
+def _next_rows(X, offset, at, last, buffer, index):  # type: ignore[no-untyped-def]
+    """Copy the next rows, centred; return where it ended and how many there are."""
+    m = min(CHUNK, last - at)
+    for c in range(m):
+        index[c] = at + c
+        for k in range(X.shape[1]):
+            buffer[c, k] = X[at + c, k] - offset[k]
+    return at + m, m
+
+
+@_compiled
+def _unsure_rows(  # type: ignore[no-untyped-def]
+    X, offset, centres, theta, directional, error, ceiling, labels, at, last, tied_rows, upper,
+    lower, grow, shrink, shift, largest, second, far, buffer, index,
+):  # fmt: skip
+    """Copy the next rows whose nearest centre is not certain; return where it ended, how many."""
+    m, d = 0, X.shape[1]
+    zero = X.dtype.type(0.0)
     t = np.searchsorted(tied_rows, at)
     while at < last and m < CHUNK:
-        is_tied = t < tied_rows.shape[0] and tied_rows[t] == at
-        if is_tied:
-            t += 1
-        h = labels[at]
-        sure = False
-        if bounds.test and not is_tied and h >= 0:
-            sure = loosened(bounds, at, h)
-        if not sure:
-            _fetch(X, offset, at, buffer[m])
-            if bounds.test and not is_tied and h >= 0 and not terms.directional:
-                # Its own centre first: that alone often settles it.
-                true = _own_distance(buffer[m], terms.centres[h], terms.theta)
-                true += terms.error * (true + terms.ceiling)
-                bounds.upper[at] = np.sqrt(true) * np.float32(1.000001)
-                sure = bounds.upper[at] < bounds.lower[at]
-        if not sure:
-            index[m] = at
-            m += 1
+        i = at
         at += 1
+        h = labels[i]
+        known = h >= 0
+        if t < tied_rows.shape[0] and tied_rows[t] == i:
+            t += 1
+            known = False
+        if known:
+            up, low = loosened(upper[i], lower[i], grow, shrink, shift[h],
+                               second if h == far else largest)  # fmt: skip
+            upper[i], lower[i] = up, low
+            if up < low:
+                continue
+        for k in range(d):
+            buffer[m, k] = X[i, k] - offset[k] if offset.shape[0] > 0 else X[i, k]
+        if known and not directional and lower[i] > 0:
+            # Its own centre first: that alone often settles it.
+            true = zero
+            for k in range(d):
+                gap = buffer[m, k] - centres[h, k]
+                true += theta[k] * gap * gap
+            upper[i] = np.sqrt(np.float32(true + error * (true + ceiling))) * WIDER
+            if upper[i] < lower[i]:
+                continue
+        index[m] = i
+        m += 1
     return at, m
 
 
@@ -108,20 +121,102 @@ def _cheapest(terms, P, m, best, second, label, two):  # type: ignore[no-untyped
 
 
 @_exact
-def _write_table(terms, P, c, length, scale, v, t, tied, best, label):  # type: ignore[no-untyped-def]
-    """Write the costs of a tied row, under every label."""
-    slot = tied.slot[t]
-    tied.cheapest[slot] = label
-    for h in range(P.shape[0]):
-        if terms.directional:
-            cost = 1.0 - scale * P[h, c]
-        else:
-            cost = np.float64(length) + (np.float64(terms.g[h]) - P[h, c])
-        tied.table[slot, h] = v * cost
-    tied.noise[slot] = v * 2.0 * slack(terms, length if not terms.directional else 1.0, best)
+def _settle(terms, P, m, index, best, label, labels, moved):  # type: ignore[no-untyped-def]
+    """Find the rows of a chunk whose label changes; return how many."""
+    g, size, epsilon = terms.g, terms.size, terms.epsilon
+    n_moved = 0
+    for c in range(m):
+        old, new = labels[index[c]], label[c]
+        if new == old:
+            continue
+        if old >= 0 and label_of(size, epsilon, old, new, g[old] - P[old, c], best[c]) == old:
+            label[c] = old
+            continue
+        moved[n_moved] = c
+        n_moved += 1
+    return n_moved
 
 
 @_compiled
+def _note_bounds(  # type: ignore[no-untyped-def]
+    g, theta, directional, error, ceiling, P, m, index, chunk, best, second, label, upper, lower
+):  # fmt: skip
+    """Write the bounds of a chunk's rows, under the labels that they take."""
+    zero = P.dtype.type(0.0)
+    for c in range(m):
+        own = g[label[c]] - P[label[c], c]
+        other = second[c] if own == best[c] else best[c]
+        length = zero
+        for k in range(chunk.shape[1]):
+            length += theta[k] * chunk[c, k] * chunk[c, k]
+        i = index[c]
+        upper[i], lower[i] = new_bounds(directional, error, ceiling, length, own, other)
+
+
+@_compiled
+def _write_table(  # type: ignore[no-untyped-def]
+    g, theta, directional, ceiling, epsilon, P, m, index, chunk, best, label, labels, weight,
+    rows, table, noise, cheapest, t, mine, shift, factor,
+):  # fmt: skip
+    """Write the costs of a chunk's tied rows, under every label; they keep theirs for now.
+
+    The rows of the table that belong to one chunk stand together, so they are written label by
+    label: the products are laid out that way.
+    """
+    first, zero = t, P.dtype.type(0.0)
+    for c in range(m):
+        if t == rows.shape[0]:
+            break
+        i = index[c]
+        if rows[t] != i:
+            continue
+        length = zero
+        for k in range(theta.shape[0]):
+            length += theta[k] * chunk[c, k] * chunk[c, k]
+        v, at = weight[i], t - first
+        mine[at], factor[at], shift[at] = c, v, v * length
+        if directional:
+            factor[at] = v / np.sqrt(np.float64(length)) if length > 0 else 0.0
+            shift[at], length = v, P.dtype.type(1.0)
+        noise[t] = v * 8.0 * epsilon * (abs(best[c]) + length + ceiling)
+        cheapest[t] = label[c]
+        label[c] = labels[i]
+        t += 1
+    for h in range(P.shape[0]):
+        top = np.float64(g[h])
+        for at in range(t - first):
+            table[first + at, h] = shift[at] + factor[at] * (top - P[h, mine[at]])
+
+
+@_compiled
+def _enter_moved(  # type: ignore[no-untyped-def]
+    theta, directional, n_moved, moved, index, chunk, label, labels, weight, count, total, sums
+):  # fmt: skip
+    """Take changed rows from one cluster's sums to another's."""
+    d = chunk.shape[1]
+    for k in range(n_moved):
+        c = moved[k]
+        i, new = index[c], label[c]
+        old, v = labels[i], weight[i]
+        factor = v
+        if directional:
+            length = chunk.dtype.type(0.0)
+            for m in range(d):
+                length += theta[m] * chunk[c, m] * chunk[c, m]
+            factor = v / np.sqrt(np.float64(length)) if length > 0 else 0.0
+        one = 1.0 if v > 0 else 0.0
+        count[new] += one
+        total[new] += v
+        for m in range(d):
+            sums[new, m] += factor * chunk[c, m]
+        if old >= 0:
+            count[old] -= one
+            total[old] -= v
+            for m in range(d):
+                sums[old, m] -= factor * chunk[c, m]
+
+
+@_exact
 def assign(X, offset, terms, weight, labels, first, last, tied, fused, sums, bounds):  # type: ignore[no-untyped-def]
     """Give the free rows their nearest centre; return how many changed and how many were sure.
 
@@ -130,16 +225,25 @@ def assign(X, offset, terms, weight, labels, first, last, tied, fused, sums, bou
     K, d = terms.psi.shape
     gather = offset.shape[0] > 0 or bounds.test
     buffer = np.empty((CHUNK if gather else 1, d), X.dtype)
-    index = np.empty(CHUNK, np.int64)
+    index, moved = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int64)
     P = np.empty((K, CHUNK), X.dtype)
     best, second = np.empty(CHUNK, X.dtype), np.empty(CHUNK, X.dtype)
-    label = np.empty(CHUNK, np.int32)
+    label, mine = np.empty(CHUNK, np.int32), np.empty(CHUNK, np.int64)
+    shift, factor = np.empty(CHUNK), np.empty(CHUNK)
     changed, seen, at = 0, 0, first
     while at < last:
-        if gather:
-            at, m = _collect(X, offset, terms, labels, at, last, tied.rows, bounds, buffer, index)
+        if bounds.test:
+            at, m = _unsure_rows(
+                X, offset, terms.centres, terms.theta, terms.directional, terms.error,
+                terms.ceiling, labels, at, last, tied.rows, bounds.upper, bounds.lower,
+                bounds.grow, bounds.shrink, bounds.shift, bounds.largest, bounds.second,
+                bounds.at, buffer, index,
+            )  # fmt: skip
             if m == 0:
                 break
+            chunk = buffer[:m]
+        elif gather:
+            at, m = _next_rows(X, offset, at, last, buffer, index)
             chunk = buffer[:m]
         else:
             m = min(CHUNK, last - at)
@@ -153,48 +257,27 @@ def assign(X, offset, terms, weight, labels, first, last, tied, fused, sums, bou
         np.dot(terms.psi, chunk.T, P)
         _cheapest(terms, P, m, best, second, label, bounds.keep)
         t = np.searchsorted(tied.rows, index[0])
-        for c in range(m):
-            i = index[c]
-            is_tied = t < tied.rows.shape[0] and tied.rows[t] == i
-            length, scale = X.dtype.type(0.0), X.dtype.type(1.0)
-            if terms.theta.shape[0] > 0 and (is_tied or bounds.keep):
-                length = _length(chunk[c], terms.theta)
-                if terms.directional:
-                    scale = 1.0 / np.sqrt(length) if length > 0 else length
-            if is_tied:
-                _write_table(terms, P, c, length, scale, weight[i], t, tied, best[c], label[c])
-                t += 1
-                continue
-            old, new = labels[i], np.int64(label[c])
-            own = best[c]
-            if old >= 0 and new != old:
-                own = terms.g[old] - P[old, c]
-                new = label_of(terms, old, new, own, best[c])
-                if new != old:
-                    own = best[c]
-            if bounds.keep:
-                other = second[c] if own == best[c] else best[c]
-                remember(bounds, terms, i, length, scale, own, other)
-            if new == old:
-                continue
-            labels[i] = new
-            changed += 1
-            if fused:
-                if terms.directional:
-                    length = _length(chunk[c], terms.theta)
-                    scale = 1.0 / np.sqrt(length) if length > 0 else length
-                enter(sums, weight[i], new, 1.0)
-                _add(sums.sums[new], chunk[c], weight[i] * scale)
-                if old >= 0:
-                    enter(sums, weight[i], old, -1.0)
-                    _add(sums.sums[old], chunk[c], -weight[i] * scale)
+        if t < tied.rows.shape[0] and tied.rows[t] <= index[m - 1]:
+            _write_table(
+                terms.g, terms.theta, terms.directional, terms.ceiling, terms.epsilon, P, m,
+                index, chunk, best, label, labels, weight, tied.rows, tied.table, tied.noise,
+                tied.cheapest, t, mine, shift, factor,
+            )  # fmt: skip
+        n_moved = _settle(terms, P, m, index, best, label, labels, moved)
+        if bounds.keep:
+            _note_bounds(
+                terms.g, terms.theta, terms.directional, terms.error, terms.ceiling, P, m, index,
+                chunk, best, second, label, bounds.upper, bounds.lower,
+            )  # fmt: skip
+        if fused:
+            _enter_moved(
+                terms.theta, terms.directional, n_moved, moved, index, chunk, label, labels,
+                weight, sums.count, sums.weight, sums.sums,
+            )  # fmt: skip
+        for k in range(n_moved):
+            labels[index[moved[k]]] = label[moved[k]]
+        changed += n_moved
     return changed, last - first - seen
-
-
-@_exact
-def _add(total, x, factor):  # type: ignore[no-untyped-def]
-    for m in range(x.shape[0]):
-        total[m] += factor * x[m]
 
 
 @_compiled
@@ -204,7 +287,9 @@ def transfer(X, offset, theta, weight, rows, old, new, first, last, sums):  # ty
     ``rows`` are positions, or empty where rows, ``old`` and ``new`` stand for all. Weights
     ``theta`` scale every row to length 1.
     """
-    x = np.empty(X.shape[1], X.dtype)
+    d = X.shape[1]
+    x = np.empty(d, X.dtype)
+    count, total, table = sums.count, sums.weight, sums.sums
     for at in range(first, last):
         i = rows[at] if rows.shape[0] > 0 else at
         before = old[at] if old.shape[0] > 0 else -1
@@ -212,16 +297,21 @@ def transfer(X, offset, theta, weight, rows, old, new, first, last, sums):  # ty
         if before == after:
             continue
         _fetch(X, offset, i, x)
-        factor = weight[i]
+        v = weight[i]
+        factor, one = v, 1.0 if v > 0 else 0.0
         if theta.shape[0] > 0:
             length = _length(x, theta)
-            factor = factor / np.sqrt(length) if length > 0 else 0.0
+            factor = v / np.sqrt(np.float64(length)) if length > 0 else 0.0
         if after >= 0:
-            enter(sums, weight[i], after, 1.0)
-            _add(sums.sums[after], x, factor)
+            count[after] += one
+            total[after] += v
+            for m in range(d):
+                table[after, m] += factor * x[m]
         if before >= 0:
-            enter(sums, weight[i], before, -1.0)
-            _add(sums.sums[before], x, -factor)
+            count[before] -= one
+            total[before] -= v
+            for m in range(d):
+                table[before, m] -= factor * x[m]
 
 
 @_compiled

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "CSR",
+    "WIDER",
     "Bounds",
     "Sums",
     "Terms",
@@ -18,12 +19,13 @@ __all__ = [
     "enter",
     "label_of",
     "loosened",
+    "new_bounds",
     "plain",
-    "remember",
     "slack",
 ]
 
 _exact = njit(nogil=True, cache=True, error_model="numpy")
+_inlined = njit(nogil=True, cache=True, error_model="numpy", inline="always")
 
 #: Outward rounding of the bounds, which are kept in single precision.
 WIDER, NARROWER = np.float32(1.000001), np.float32(0.999999)
@@ -57,10 +59,9 @@ class Terms(NamedTuple):
 
 
 class Tied(NamedTuple):
-    """Tied rows: positions in order, their rows of the table, costs, noise, cheapest labels."""
+    """Tied rows: positions in order; for each its costs, their noise, its cheapest label."""
 
     rows: Any
-    slot: Any
     table: Any
     noise: Any
     cheapest: Any
@@ -109,38 +110,34 @@ def slack(terms, length, cost):  # type: ignore[no-untyped-def]
 
 
 @_exact
-def label_of(terms, old, new, own, best):  # type: ignore[no-untyped-def]
+def label_of(size, epsilon, old, new, own, best):  # type: ignore[no-untyped-def]
     """Return the new label only where it is cheaper by more than the rounding of the two costs.
 
     So single precision cannot make the objective rise.
     """
-    rounding = abs(own) + terms.size[old] + abs(best) + terms.size[new]
-    return old if own <= best + 4.0 * terms.epsilon * rounding else new
+    rounding = abs(own) + size[old] + abs(best) + size[new]
+    return old if own <= best + 4.0 * epsilon * rounding else new
 
 
-@_exact
-def loosened(bounds, i, h):  # type: ignore[no-untyped-def]
-    """Bring the bounds of row i up to date; return whether its centre is certainly nearest."""
-    moved = bounds.second if h == bounds.at else bounds.largest
-    upper = (bounds.upper[i] * bounds.grow + bounds.shift[h]) * WIDER
-    lower = bounds.lower[i] * bounds.shrink - moved
-    lower *= NARROWER if lower > 0 else WIDER
-    bounds.upper[i] = upper
-    bounds.lower[i] = lower
-    return upper < lower
+@_inlined
+def loosened(upper, lower, grow, shrink, own, others):  # type: ignore[no-untyped-def]
+    """Return the bounds of a row after its own centre and the others have moved."""
+    upper = (upper * grow + own) * WIDER
+    lower = lower * shrink - others
+    return upper, lower * (NARROWER if lower > 0 else WIDER)
 
 
-@_exact
-def remember(bounds, terms, i, length, scale, own, other):  # type: ignore[no-untyped-def]
-    """Write the bounds of row i from the costs of its own and of the nearest other centre."""
-    if terms.directional:  # 2(1 − cos) is the squared distance of rows of length 1
-        near, far = 2.0 + 2.0 * scale * own, 2.0 + 2.0 * scale * other
-        error = terms.error * 4.0
+@_inlined
+def new_bounds(directional, error, ceiling, length, own, other):  # type: ignore[no-untyped-def]
+    """Return the bounds of a row from the costs of its own and of the nearest other centre."""
+    if directional:  # 2(1 − cos) is the squared distance of rows of length 1
+        scale = 2.0 / np.sqrt(np.float64(length)) if length > 0 else 0.0
+        near, far, off = 2.0 + scale * own, 2.0 + scale * other, 4.0 * error
     else:
         near, far = np.float64(length) + own, np.float64(length) + other
-        error = terms.error * (length + terms.ceiling)
-    bounds.upper[i] = np.float32(np.sqrt(max(near + error, 0.0))) * WIDER
-    bounds.lower[i] = np.float32(np.sqrt(max(far - error, 0.0))) * NARROWER
+        off = error * (length + ceiling)
+    upper = np.sqrt(np.float32(max(near + off, 0.0))) * WIDER
+    return upper, np.sqrt(np.float32(max(far - off, 0.0))) * NARROWER
 
 
 def plain(array: Any) -> NDArray[Any]:

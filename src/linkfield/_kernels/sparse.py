@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .layout import enter, label_of, loosened, remember, slack
+from .layout import enter, label_of, loosened, new_bounds, slack
 
 __all__ = ["assign", "gradient", "keys", "lengths", "moments", "seed", "transfer"]
 
@@ -47,9 +47,14 @@ def assign(X, offset, terms, weight, labels, first, last, tied, fused, sums, bou
     for i in range(first, last):
         is_tied = t < tied.rows.shape[0] and tied.rows[t] == i
         old = labels[i]
-        if bounds.test and not is_tied and old >= 0 and loosened(bounds, i, old):
-            sure += 1
-            continue
+        if bounds.test and not is_tied and old >= 0:
+            others = bounds.second if old == bounds.at else bounds.largest
+            up, low = loosened(bounds.upper[i], bounds.lower[i], bounds.grow, bounds.shrink,
+                               bounds.shift[old], others)  # fmt: skip
+            bounds.upper[i], bounds.lower[i] = up, low
+            if up < low:
+                sure += 1
+                continue
         _products(X, i, terms.psi, P)
         new, best, second = 0, terms.g[0] - P[0], np.inf
         for h in range(1, K):
@@ -64,7 +69,7 @@ def assign(X, offset, terms, weight, labels, first, last, tied, fused, sums, bou
             if terms.directional:
                 scale = one / np.sqrt(length) if length > 0 else zero
         if is_tied:
-            slot, v = tied.slot[t], weight[i]
+            slot, v = t, weight[i]
             tied.cheapest[slot] = new
             for h in range(K):
                 cost = np.float64(length) + (np.float64(terms.g[h]) - P[h])
@@ -75,11 +80,14 @@ def assign(X, offset, terms, weight, labels, first, last, tied, fused, sums, bou
         own = best
         if old >= 0 and new != old:
             own = terms.g[old] - P[old]
-            new = label_of(terms, old, new, own, best)
+            new = label_of(terms.size, terms.epsilon, old, new, own, best)
             if new != old:
                 own = best
         if bounds.keep:
-            remember(bounds, terms, i, length, scale, own, second if own == best else best)
+            other = second if own == best else best
+            bounds.upper[i], bounds.lower[i] = new_bounds(
+                terms.directional, terms.error, terms.ceiling, length, own, other
+            )
         if new == old:
             continue
         labels[i] = new

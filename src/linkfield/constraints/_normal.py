@@ -91,6 +91,24 @@ def as_weights(weight: Any, n_pairs: int, name: str) -> FloatArray:
     return weights
 
 
+def unique_rows(columns: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the distinct rows of a table of numbers >= 0, sorted, and where each is first.
+
+    One number a row sorts several times faster than rows do.
+    """
+    if len(columns) == 0:
+        return columns, np.empty(0, dtype=np.int64)
+    width = columns.max(axis=0).astype(object) + 1
+    if np.prod(width) >= 2**62:  # too many to count with one number
+        rows, first = np.unique(columns, axis=0, return_index=True)
+        return rows, first
+    key = columns[:, 0].astype(np.int64)
+    for k in range(1, columns.shape[1]):
+        key = key * int(width[k]) + columns[:, k]
+    _, first = np.unique(key, return_index=True)
+    return columns[first], first
+
+
 def merge_duplicates(
     pairs: IntArray, weight: FloatArray, source: NDArray[np.object_], merge: str
 ) -> tuple[IntArray, FloatArray, NDArray[np.object_]]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..exceptions import ConstraintWarning, ContradictionError
-from ._normal import IntArray
+from ._normal import IntArray, unique_rows
 from .closure import Closure
 from .conflicts import Conflict
 
@@ -62,7 +62,7 @@ class Blocks:
             ]
         )
         edges = edges[np.isin(edges, numbers).all(axis=1)]
-        edges = np.unique(np.sort(np.searchsorted(numbers, edges), axis=1), axis=0)
+        edges, _ = unique_rows(np.sort(np.searchsorted(numbers, edges), axis=1))
         return cls(block.astype(np.int64), edges)
 
     @property

@@ -15,11 +15,14 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
-from ._normal import IntArray
+from ._normal import IntArray, unique_rows
 from .labels import PartialLabels
 from .pairs import PAIR_BUDGET, Constraints, check_budget
 
 __all__ = ["Closure", "between", "must_components", "within"]
+
+#: Up to so many links are joined one by one.
+FEW = 200
 
 
 def must_components(n_nodes: int, must: IntArray) -> IntArray:
@@ -27,12 +30,31 @@ def must_components(n_nodes: int, must: IntArray) -> IntArray:
 
     Iterative, so a chain of a million must-links is no harder than any other graph.
     """
+    if len(must) <= FEW:
+        return _few_components(n_nodes, must)
     graph = coo_array((np.ones(len(must), np.int8), (must[:, 0], must[:, 1])), (n_nodes, n_nodes))
-    _, component = connected_components(graph.tocsr(), directed=False)
-    _, first, inverse = np.unique(component, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[inverse]
+    count, component = connected_components(graph.tocsr(), directed=False)
+    first = np.empty(count, dtype=np.int64)
+    first[component[::-1]] = np.arange(n_nodes)[::-1]  # what is written last stays
+    rank = np.empty(count, dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(count)
+    return rank[component]
+
+
+def _few_components(n_nodes: int, must: IntArray) -> IntArray:
+    """Do the same by hand, where building a sparse matrix would take longer."""
+    root: dict[int, int] = {}
+    for a, b in must.tolist():
+        while a in root:
+            a = root[a]
+        while b in root:
+            b = root[b]
+        if a != b:
+            root[max(a, b)] = min(a, b)
+    lead = np.arange(n_nodes)
+    for node in sorted(root):  # the lead of a smaller node is known when it is asked for
+        lead[node] = lead[root[node]]
+    return (np.cumsum(lead == np.arange(n_nodes)) - 1)[lead]
 
 
 @dataclass(frozen=True)
@@ -78,7 +100,7 @@ class Closure:
         inside = edges[:, 0] == edges[:, 1]
         contradictory = np.zeros(int(component.max(initial=-1)) + 1, dtype=bool)
         contradictory[edges[inside, 0]] = True
-        apart = np.unique(edges[~inside], axis=0)
+        apart, _ = unique_rows(edges[~inside])
         return cls(constraints, rows, component[:n_rows], component[n_rows:], apart, contradictory)
 
     @property

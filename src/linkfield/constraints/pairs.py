@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -420,9 +421,17 @@ class Constraints:
 
     def closure(self) -> Closure:
         """Return what the constraints entail: components, and which of them are apart."""
+        return self._closure
+
+    @cached_property
+    def _closure(self) -> Closure:
         from .closure import Closure
 
         return Closure.of(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave what can be found again out of pickles."""
+        return {name: value for name, value in self.__dict__.items() if name != "_closure"}
 
     def neighbourhoods(self) -> list[IntArray]:
         """Return the sets of rows that must-links (or labels) tie together, largest first."""

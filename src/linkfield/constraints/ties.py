@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import ContradictionError
-from ._normal import FloatArray, IntArray
+from ._normal import FloatArray, IntArray, unique_rows
 from .blocks import Blocks
 from .closure import Closure, between, must_components, within
 from .labels import PartialLabels
@@ -36,7 +36,8 @@ class Ties:
     rows : int array (n,)
         The tied rows' positions in the data; all other numbers below count tied rows.
     node : int array (n,)
-        The field's node of each; rows joined by hard must-links share one.
+        The field's node of each, numbered by their first rows; rows joined by hard must-links
+        share one.
     pairs, must, weight : arrays (m, 2), (m,), (m,)
         Explicit pairs. A pair that a table covers too carries the difference to the entailed
         weight, which may be negative.
@@ -47,6 +48,8 @@ class Ties:
     row_blocks : int array (r, 2)
         A row outside all tables and a table block that it is apart from.
     entailed_weight : float
+    visit : int array (n_nodes,) or None
+        The order in which to look at the nodes, None for their own.
     """
 
     rows: IntArray
@@ -58,6 +61,7 @@ class Ties:
     block_pairs: IntArray
     row_blocks: IntArray
     entailed_weight: float
+    visit: IntArray | None = None
 
     @property
     def n_rows(self) -> int:
@@ -82,6 +86,11 @@ class Ties:
         node[new] = self.node
         added = node < 0
         node[added] = self.n_nodes + np.arange(int(added.sum()))
+        first = np.full(int(node.max(initial=-1)) + 1, len(every))
+        np.minimum.at(first, node, np.arange(len(every)))
+        rank = np.empty(len(first), dtype=np.int64)
+        rank[np.argsort(first)] = np.arange(len(first))
+        node = rank[node]
         block = np.full(len(every), -1, dtype=np.int64)
         block[new] = self.block
         row_blocks = np.column_stack([new[self.row_blocks[:, 0]], self.row_blocks[:, 1]])
@@ -90,16 +99,14 @@ class Ties:
         )
 
     def ordered(self, keys: FloatArray) -> Ties:
-        """Return the same ties with the nodes numbered by the keys of their rows.
+        """Return the same ties with the nodes to be looked at in the order of their rows' keys.
 
-        Keys that depend on the rows' values alone make everything that visits nodes in their
+        Keys that depend on the rows' values alone make everything that visits nodes in this
         order independent of where the rows stand.
         """
         least = np.full(self.n_nodes, np.inf)
         np.minimum.at(least, self.node, keys)
-        rank = np.empty(self.n_nodes, dtype=np.int64)
-        rank[np.argsort(least, kind="stable")] = np.arange(self.n_nodes)
-        return replace(self, node=rank[self.node])
+        return replace(self, visit=np.argsort(least, kind="stable"))
 
 
 def tie(
@@ -211,7 +218,7 @@ def _crossed(blocks: Blocks, node: IntArray) -> IntArray:
     A node lies in one table or in none, and is apart from a table as a whole or not at all.
     """
     n = len(blocks.sizes)
-    pairs = np.unique(np.column_stack([node, blocks.block]), axis=0)
+    pairs, _ = unique_rows(np.column_stack([node, blocks.block]))
     several = np.bincount(pairs[:, 0])[pairs[:, 0]] > 1
     crossed = np.zeros(n, dtype=bool)
     crossed[pairs[several, 1]] = True
@@ -256,7 +263,7 @@ def _merged(
     pairs = np.sort(np.concatenate([ends, explicit[0]]), axis=1)
     kind = np.r_[must, explicit[1]]
     weights = np.r_[weight, np.full(len(explicit[0]), entailed_weight)]
-    _, first = np.unique(np.column_stack([pairs, kind]), axis=0, return_index=True)
+    _, first = unique_rows(np.column_stack([pairs, kind]))
     first = first[weights[first] != 0.0]
     return pairs[first], kind[first], weights[first]
 

@@ -56,8 +56,10 @@ class SquaredEuclidean(Distortion):
     ) -> FloatArray:
         """Return S with ⟨θ, S⟩ = Σ v D(x, μ): Σx∘x − 2 s∘μ + n μ∘μ, or its outer products."""
         if not metric.full:
-            each = weight[:, None] * M * M - 2.0 * sums * M
-            return moment + (each if metric.per_cluster else each.sum(axis=0))
+            if metric.per_cluster:
+                return moment + weight[:, None] * M * M - 2.0 * sums * M
+            squares = np.einsum("h,hm,hm->m", weight, M, M)
+            return moment + squares - 2.0 * np.einsum("hm,hm->m", sums, M)
         cross = np.einsum("hi,hj->hij", sums, M)
         each = weight[:, None, None] * np.einsum("hi,hj->hij", M, M) - cross
         each = each - np.swapaxes(cross, 1, 2)

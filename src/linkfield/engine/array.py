@@ -31,8 +31,9 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 T = TypeVar("T")
 
-#: Rows of a block, at least, and blocks, at most.
-BLOCK_ROWS, MOST_BLOCKS = 8192, 32
+#: A block is worth about so many multiplications in a pass over all centres, and has no fewer
+#: rows than the first number and need have no more than the second; there are so many at most.
+BLOCK_WORK, BLOCK_ROWS, MOST_BLOCKS = 40_000_000, (512, 8192), 32
 
 #: All blocks' results together take no more than this many numbers (64 MB).
 RESULT_NUMBERS = 8_000_000
@@ -82,7 +83,8 @@ class ArrayEngine:
         """Cut the rows; ``result`` says how many numbers each block gives back."""
         n = len(self.rows)
         most = min(MOST_BLOCKS, max(1, RESULT_NUMBERS // max(result, 1)))
-        count = max(1, min(most, n // BLOCK_ROWS))
+        fair = BLOCK_WORK // max(1, self.rows.shape[1] * self.n_clusters)
+        count = max(1, min(most, n // min(max(fair, BLOCK_ROWS[0]), BLOCK_ROWS[1])))
         edges = [n * k // count for k in range(count + 1)]
         return [slice(a, b) for a, b in pairwise(edges)]
 

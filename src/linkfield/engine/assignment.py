@@ -20,6 +20,10 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
+#: Bounds are tried while no more than this share of the rows change their labels.
+CALM = 0.1
+
+
 @dataclass
 class Assignment:
     """Labels of all rows, and what follows from them.
@@ -32,8 +36,6 @@ class Assignment:
     engine : ArrayEngine
     labels : int array (n,)
         Changed in place; -1 for none yet.
-    slot : int array, optional
-        Row of the table of costs for every tied row; their order if not given.
     pruning : bool, default=True
 
     Attributes
@@ -46,14 +48,16 @@ class Assignment:
         The label that costs each of them least.
     changed : int
         How many labels the last pass changed.
+    moved : int
+        How many labels changed since :attr:`moved` was last set to 0.
     """
 
     engine: ArrayEngine
     labels: IntArray
-    slot: IntArray | None = None
     pruning: bool = True
     stats: Statistics | None = None
     changed: int = 0
+    moved: int = 0
     unary: FloatArray = field(init=False, repr=False)
     noise: FloatArray = field(init=False, repr=False)
     cheapest: IntArray = field(init=False, repr=False)
@@ -61,15 +65,23 @@ class Assignment:
 
     def __post_init__(self) -> None:
         n = len(self.engine.tied)
-        if self.slot is None:
-            self.slot = np.arange(n)
         self.unary = np.zeros((n, self.engine.n_clusters))
         self.noise = np.zeros(n)
         self.cheapest = np.zeros(n, dtype=np.int64)
         self.bounds = Pruning(self.engine.distortion, len(self.labels))
 
-    def assign(self, model: Model, offsets: FloatArray) -> None:
-        """Give every free row its nearest centre, and fill the costs of the tied rows."""
+    def resumed(self, engine: ArrayEngine, labels: IntArray) -> Assignment:
+        """Return the same standing for another fit to the same rows with other ties."""
+        new = Assignment(engine, labels, self.pruning, self.stats, moved=self.moved)
+        self.bounds.resume(self.engine.tied)
+        new.bounds = self.bounds
+        return new
+
+    def assign(self, model: Model, offsets: FloatArray, keep_bounds: bool = False) -> None:
+        """Give every free row its nearest centre, and fill the costs of the tied rows.
+
+        With ``keep_bounds`` the bounds of all rows are noted, for a fit that goes on from here.
+        """
         engine, metric = self.engine, model.metric
         if self.stats is None:
             self.stats = self._first_statistics(metric)
@@ -80,6 +92,8 @@ class Assignment:
             return
         fused = len(engine.blocks(engine.result_size)) == len(engine.blocks())
         before = no_rows if fused else self.labels.copy()
+        calm = self.changed < CALM * len(self.labels)
+        self.bounds.begin(model, keep_bounds, calm)
         self._compiled_pass(model, offsets, fused)
         if not fused and self.changed:
             self._enter(no_rows, before, self.labels, metric)
@@ -97,8 +111,7 @@ class Assignment:
         compiled = engine.compiled(model.metric)
         assert compiled is not None and self.stats is not None
         terms = centre_terms(engine.distortion, model, offsets, compiled, dtype)
-        self.bounds.begin(model)
-        tied = Tied(engine.tied, self.slot, self.unary, self.noise, self.cheapest)
+        tied = Tied(engine.tied, self.unary, self.noise, self.cheapest)
         nothing = Sums(np.zeros(0), np.zeros(0), np.zeros((0, 0)))
         blocks = engine.blocks()
         first = blocks[0].stop
@@ -106,7 +119,7 @@ class Assignment:
         def one(block: slice) -> tuple[int, int, Statistics | None]:
             part = Statistics.zero(*model.centres.shape) if fused else None
             number = 0 if block.start < first else 1
-            bounds = self.bounds.bounds(number if self.pruning else -1)
+            bounds = self.bounds.bounds(number) if self.pruning else self.bounds.nothing()
             changed, sure = compiled.passes.assign(
                 compiled.X, compiled.offset, terms, engine.weight, self.labels, block.start,
                 block.stop, tied, fused, nothing if part is None else part.in_place, bounds,
@@ -118,6 +131,7 @@ class Assignment:
             if part is not None:
                 self.stats.take_in(part)
         self.changed = sum(changed for changed, _, _ in found)
+        self.moved += self.changed
         sizes = [block.stop - block.start for block in blocks]
         self.bounds.learn([sure for _, sure, _ in found], sizes)
 
@@ -128,7 +142,7 @@ class Assignment:
         if diagonal or not engine.distortion.bregman or not len(engine.tied):
             return
         f = engine.distortion.row_offset(engine.rows.take(engine.tied), model.metric)
-        self.unary[self.slot] += (engine.weight[engine.tied] * f)[:, None]
+        self.unary += (engine.weight[engine.tied] * f)[:, None]
 
     def _plain_pass(self, model: Model, offsets: FloatArray) -> None:
         """Do the same for metrics and rows that have no compiled passes."""
@@ -144,11 +158,12 @@ class Assignment:
 
         engine.map(one)
         self.changed = int((before != self.labels).sum())
+        self.moved += self.changed
         if self.changed:
             self.stats = engine.statistics(self.labels, model.metric)
         tied = engine.rows.take(engine.tied).float64()
         table = engine.distortion.table(tied, model.centres, model.metric) + offsets
-        self.unary[self.slot] = engine.weight[engine.tied, None] * table
+        self.unary[:] = engine.weight[engine.tied, None] * table
         self.cheapest = self.unary.argmin(axis=1)
 
     def place(self, tied_labels: IntArray, metric: Metric) -> None:
@@ -159,6 +174,7 @@ class Assignment:
         if len(moved) == 0:
             return
         self.changed += len(moved)
+        self.moved += len(moved)
         self.labels[tied[moved]] = tied_labels[moved]
         if self.engine.compiled(metric) is None:
             self.stats = self.engine.statistics(self.labels, metric)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..distortions import Distortion
+from ..distortions.base import Drift
 from ..estimation import Model
 
 __all__ = ["Pruning"]
@@ -32,56 +33,80 @@ class Pruning:
     n_rows: int
     on: bool = False
     model: Model | None = None
-    valid: bool = False
+    _kept: tuple[bool, bool] = field(default=(False, False), repr=False)
+    _tested: tuple[bool, bool] = field(default=(False, False), repr=False)
     _upper: NDArray[np.float32] = field(init=False, repr=False)
     _lower: NDArray[np.float32] = field(init=False, repr=False)
     _drift: tuple[Any, ...] = field(init=False, repr=False)
-    _possible: bool = field(init=False, default=False, repr=False)
 
     def __post_init__(self) -> None:
         # Zeros mean "nothing known", and cost no memory before they are written to.
         self._upper = np.zeros(self.n_rows, dtype=np.float32)
         self._lower = np.zeros(self.n_rows, dtype=np.float32)
 
-    def begin(self, model: Model) -> None:
-        """Prepare a pass under a model."""
+    def begin(self, model: Model, keep: bool = False, calm: bool = True) -> None:
+        """Prepare a pass under a model; with ``keep`` all blocks note their bounds.
+
+        While many labels change (not ``calm``) there is nothing to try: bounds would be lost.
+        """
         before, self.model = self.model, model
         now = (model.centres, model.metric)
-        self._possible = self.distortion.drift(now, now) is not None
+        possible = self.distortion.drift(now, now) is not None
         drift = None
-        if before is not None and self._possible:
+        if before is not None and possible:
             drift = self.distortion.drift((before.centres, before.metric), now)
-        self.valid = drift is not None
-        shift = np.zeros(len(model.centres)) if drift is None else drift.shift
-        grow, shrink = (1.0, 1.0) if drift is None else (drift.grow, drift.shrink)
-        at = int(shift.argmax())
-        second = float(np.delete(shift, at).max(initial=0.0))
-        single = np.float32
-        self._drift = (
-            single(grow * (1 + 1e-6)), single(shrink * (1 - 1e-6)),
-            (shift * (1 + 1e-6)).astype(np.float32), single(shift[at] * (1 + 1e-6)),
-            single(second * (1 + 1e-6)), at,
-        )  # fmt: skip
+        if drift is None:
+            self.on = False
+            drift = Drift(1.0, 1.0, np.zeros(len(model.centres)))
+            self._kept = (False, False)
+        every = possible and (self.on or keep)
+        last, self._kept = self._kept, (every or (possible and calm), every)
+        # Bounds that the pass before did not keep are of no use.
+        self._tested = (last[0] and self._kept[0], last[1] and self._kept[1])
+        self._drift = _outward(drift)
 
     def bounds(self, block: int) -> Any:
-        """Return the bounds for the pass over one block."""
+        """Return the bounds for the pass over the probe (0) or another block."""
         from .._kernels.layout import Bounds
 
-        used = self._possible and (self.on or block == 0)
-        return Bounds(self._upper, self._lower, used, used and self.valid, *self._drift)
+        return Bounds(
+            self._upper, self._lower, self._kept[block], self._tested[block], *self._drift
+        )
+
+    def nothing(self) -> Any:
+        """Return bounds that are neither kept nor tested."""
+        from .._kernels.layout import Bounds
+
+        return Bounds(self._upper, self._lower, False, False, *self._drift)
+
+    def learn(self, sure: list[int], size: list[int]) -> None:
+        """Note how many rows of each block were certain; decide about the next pass."""
+        if self.on and self._tested[1] and sum(sure) < OFF * sum(size):
+            self.on = False
+        elif not self.on and self._tested[0] and sure[0] > ON * size[0]:
+            self.on = True
+
+    def resume(self, tied: Any) -> None:
+        """Go on in another fit from the bounds that the last pass kept of all rows but these."""
+        self.on = self._kept[1]
+        self.forget(tied)
 
     def forget(self, rows: Any) -> None:
         """Drop what is known of some rows."""
         self._upper[rows] = 0.0
         self._lower[rows] = 0.0
 
-    def learn(self, sure: list[int], size: list[int]) -> None:
-        """Note how many free rows of each block were certain; decide about the next pass."""
-        if not (self._possible and self.valid):
-            return
-        if self.on and sum(sure) < OFF * sum(size):
-            self.on = False
-            self.forget(slice(None))
-            self.model = None
-        elif not self.on and sure[0] > ON * size[0]:
-            self.on = True
+
+def _outward(drift: Drift) -> tuple[Any, ...]:
+    """Return the drift in single precision, rounded to the safe side.
+
+    With the largest shift of a centre, the largest of all the others, and whose the first is.
+    """
+    more, less, single = 1 + 1e-6, 1 - 1e-6, np.float32
+    at = int(drift.shift.argmax())
+    others = float(np.delete(drift.shift, at).max(initial=0.0))
+    return (
+        single(drift.grow * more), single(drift.shrink * less),
+        (drift.shift * more).astype(single), single(drift.shift[at] * more),
+        single(others * more), at,
+    )  # fmt: skip

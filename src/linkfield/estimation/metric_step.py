@@ -68,7 +68,7 @@ def safe_step(
     candidate: Metric,
     objective: Callable[[Metric], float],
     *,
-    slope: float = 0.0,
+    slope: float | None = None,
     max_halvings: int = 40,
 ) -> Metric:
     """Go from θ towards a candidate as far as the objective falls (B12).
@@ -77,10 +77,13 @@ def safe_step(
     Armijo's rule. Returns θ itself if no step helps.
     """
     now, step = objective(metric), 1.0
+    if slope is not None and abs(slope) <= 1e-13 * abs(now):
+        return metric  # what there is to gain is lost in rounding
+    least = min(slope or 0.0, 0.0)
     for _ in range(max_halvings):
         trial = metric.toward(candidate, step)
         value = objective(trial)
-        if np.isfinite(value) and value < now + 1e-4 * step * min(slope, 0.0):
+        if np.isfinite(value) and value < now + 1e-4 * step * least:
             return trial
         step /= 2.0
     return metric
@@ -107,6 +110,8 @@ def multiplicative_step(
         return metric, step
     now = objective(metric)
     for _ in range(max_halvings):
+        if step / size * float(direction @ direction) <= 1e-10 * abs(now):
+            break  # what there is to gain is lost in rounding
         a = metric.theta * np.exp(-step / size * direction)
         trial = type(metric)(a * (len(a) / a.sum()) if rescale else a)
         value = objective(trial)

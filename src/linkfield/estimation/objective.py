@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,7 @@ class Objective:
     smoothing: Smoothing | None
     pairs: PairTerms | None
     regulariser: Regulariser
+    _last: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def _moment(self, stats: Statistics) -> FloatArray:
         return self.moment if stats.moment is None else stats.moment
@@ -98,13 +99,21 @@ class Objective:
 
     def fixed_labels(self, stats: Statistics, model: Model, tied_labels: IntArray) -> float:
         """Return J."""
-        total = self.data(stats, model) + self.regulariser.value(model.metric, stats.weight)
+        total = self.data(stats, model) + self._regularised(model.metric, stats.weight)
         S = self._smoothing_dispersion(stats, model)
         if S is not None:
             total += model.metric.inner(S)
         if self.pairs is not None:
             total += self.pairs.energy(tied_labels, model.metric)
         return total
+
+    def _regularised(self, metric: Metric, weight: FloatArray) -> float:
+        """Return R(θ), kept while a shared metric stays (its factor is the weight of all rows)."""
+        if metric.per_cluster:
+            return self.regulariser.value(metric, weight)
+        if self._last.get("metric") is not metric:
+            self._last.update(metric=metric, value=self.regulariser.value(metric, weight))
+        return float(self._last["value"])
 
     def centres(self, stats: Statistics, model: Model) -> FloatArray:
         """Return the minimising centres (E1), drawn to the prior vector by ζ (E2)."""

@@ -156,20 +156,16 @@ class PairTerms:
         metric: Metric,
         noise: FloatArray | None = None,
         cheapest: IntArray | None = None,
-        *,
-        by_node: bool = False,
     ) -> PottsField:
         """Return the labelling problem; rows joined by hard must-links are one node (1.6).
 
-        ``unary`` has a row for every tied row, in the order of the nodes with ``by_node`` (where
-        each row is one); ``noise`` is how far it may be off, ``cheapest`` the label of its least.
+        ``unary`` has a row for every tied row; ``noise`` is how far it may be off, ``cheapest``
+        the label of its least.
         """
         ties = self.ties
         agree, differ = self.costs(metric)
-        if self.one_row_a_node:
-            U = unary if by_node else _reordered(unary, ties.node)
-            ends = ties.node[ties.pairs] if self._field is None else self._field.edges
-        else:
+        U, ends = unary, ties.pairs
+        if not self.one_row_a_node:
             ends = ties.node[ties.pairs]
             inside = ends[:, 0] == ends[:, 1]
             U = self._contracted(unary, ends[inside, 0], agree[inside])
@@ -179,7 +175,7 @@ class PairTerms:
             cheapest = None
         links = _by_node(self.links(metric), ties.node, ties.n_nodes)
         if self._field is None:
-            self._field = PottsField(U, ends, agree, differ, links)
+            self._field = PottsField(U, ends, agree, differ, links, visit=ties.visit)
         return self._field.with_costs(U, agree, differ, links, noise, cheapest)
 
     def _contracted(self, unary: FloatArray, node: IntArray, agree: FloatArray) -> FloatArray:
@@ -282,12 +278,6 @@ def _cluster_shares(left: IntArray, right: IntArray, K: int) -> FloatArray:
 def _membership(node: IntArray, n_nodes: int) -> sparse.csr_array:
     n = len(node)
     return sparse.csr_array((np.ones(n), (node, np.arange(n))), shape=(n_nodes, n))
-
-
-def _reordered(unary: FloatArray, node: IntArray) -> FloatArray:
-    out = np.empty_like(unary)
-    out[node] = unary
-    return out
 
 
 def _by_node(links: EntailedLinks | None, node: IntArray, n_nodes: int) -> EntailedLinks | None:

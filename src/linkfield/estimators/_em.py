@@ -22,10 +22,14 @@ from ..inference import ICM, Inference, InferenceResult
 from ..inference.feasible import feasible_labels
 from ._empty import refill_empty
 
-__all__ = ["HISTORY_DTYPE", "Outcome", "Problem", "Stop", "run", "stopping_rule"]
+__all__ = ["HISTORY_DTYPE", "Outcome", "Problem", "Start", "Stop", "run", "stopping_rule"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+
+#: A fit that goes on from a converged one learns the metric again when this share of all rows has
+#: changed its label since the metric was last learned.
+LAZY = 0.005
 
 #: One line of the record that a fit keeps.
 HISTORY_DTYPE = np.dtype([("iteration", np.int64), ("step", "U8"), ("objective", np.float64)])
@@ -63,27 +67,24 @@ class Problem:
             total += float(self.label_costs[np.arange(len(mine)), mine].sum())
         return total
 
-    def standing(self, labels: IntArray) -> Assignment:
-        """Return a labelling to work on; ``labels`` change in place."""
-        return Assignment(self.engine, labels, self._slot if self.assign_pairs else None)
+    def standing(self, labels: IntArray, last: Assignment | None = None) -> Assignment:
+        """Return a labelling to work on; ``labels`` change in place.
 
-    @property
-    def _slot(self) -> IntArray | None:
-        """The field's node of every tied row, where each row is a node of its own."""
-        pairs = self.objective.pairs
-        return pairs.ties.node if pairs is not None and pairs.one_row_a_node else None
+        It goes on from the ``last`` standing of a fit to the same rows, if that is given.
+        """
+        if last is None:
+            return Assignment(self.engine, labels)
+        return last.resumed(self.engine, labels)
 
     def field(self, standing: Assignment, metric: Metric) -> PottsField:
         """Return the labelling problem of the tied rows, from the costs of the last pass."""
         unary, pairs, cheapest = standing.unary, self.objective.pairs, standing.cheapest
         if self.label_costs is not None:
-            unary = unary.copy()
-            unary[standing.slot] += self.label_costs
+            unary = unary + self.label_costs
             cheapest = unary.argmin(axis=1)
         if pairs is None:
             return PottsField(unary, (), (), (), noise=standing.noise)
-        by_node = pairs.one_row_a_node
-        return pairs.field(unary, metric, standing.noise, cheapest, by_node=by_node)
+        return pairs.field(unary, metric, standing.noise, cheapest)
 
     @property
     def node(self) -> IntArray:
@@ -113,14 +114,25 @@ def stopping_rule(variance: float, max_iter: int, tol: float) -> Stop:
 class Outcome:
     """The end of a run."""
 
-    labels: IntArray
+    standing: Assignment
     model: Model
-    stats: Statistics
     objective: float
     lower_bound: float
     converged: bool
     n_iter: int
-    history: list[tuple[int, str, float]] = field(default_factory=list)
+    history: list[tuple[int, str, float]]
+    step: float
+
+    @property
+    def labels(self) -> IntArray:
+        """The labels of all rows."""
+        return self.standing.labels
+
+    @property
+    def stats(self) -> Statistics:
+        """The statistics that belong to them."""
+        assert self.standing.stats is not None
+        return self.standing.stats
 
     def trace(self) -> FloatArray:
         """Return J at the end of every iteration, the closing assignment included."""
@@ -128,10 +140,16 @@ class Outcome:
         return np.array(list(ends.values()))
 
 
-def assign(problem: Problem, standing: Assignment, model: Model, rng: np.random.Generator) -> float:
+def assign(
+    problem: Problem,
+    standing: Assignment,
+    model: Model,
+    rng: np.random.Generator,
+    keep_bounds: bool = False,
+) -> float:
     """E-step, in place; return a bound on the least energy of the field."""
     labels, tied = standing.labels, problem.tied
-    standing.assign(model, problem.objective.label_offsets(model))
+    standing.assign(model, problem.objective.label_offsets(model), keep_bounds)
     if len(tied) == 0 or not problem.assign_pairs:
         return -np.inf
     first = bool(labels[tied[0]] < 0)
@@ -191,7 +209,13 @@ class _Run:
     rng: np.random.Generator
     bound: float = -np.inf
     step: float = 0.5
+    resumed: bool = False
     history: list[tuple[int, str, float]] = field(default_factory=list)
+
+    @property
+    def metric_can_wait(self) -> bool:
+        """Whether a fit that goes on from a converged one has moved too few rows to matter."""
+        return self.resumed and self.standing.moved < LAZY * len(self.standing.labels)
 
     @property
     def stats(self) -> Statistics:
@@ -204,7 +228,7 @@ class _Run:
         self.history.append((iteration, step, value))
 
     def assign(self, iteration: int) -> None:
-        self.bound = assign(self.problem, self.standing, self.model, self.rng)
+        self.bound = assign(self.problem, self.standing, self.model, self.rng, self.resumed)
         self.record(iteration, "assign")
 
     def iterate(self, iteration: int) -> bool:
@@ -217,13 +241,21 @@ class _Run:
             self.record(iteration, "refill")
         self.model = self.model.with_(centres=objective.centres(self.stats, self.model))
         self.record(iteration, "centres")
-        if self.model.metric.learned:
+        if self.model.metric.learned and not self.metric_can_wait:
+            standing.moved = 0
             self.model, standing.stats, self.step = learn_metric(
                 problem, self.stats, self.model, standing.labels, self.step
             )
             self.record(iteration, "metric")
         self.model, settled = _annealed(problem, self.model)
         return settled
+
+    def outcome(self, converged: bool, n_iter: int) -> Outcome:
+        """Return where the run ends."""
+        return Outcome(
+            self.standing, self.model, self.history[-1][2], self.bound, converged, n_iter,
+            self.history, self.step,
+        )  # fmt: skip
 
     def arrived(self, old: Model, fall: float) -> bool:
         """Say whether nothing that matters moved since the last iteration."""
@@ -234,23 +266,49 @@ class _Run:
         return (same and (still or slow)) or (shift <= self.stop.shift and still)
 
 
+@dataclass(frozen=True)
+class Start:
+    """Where a run sets out from.
+
+    Attributes
+    ----------
+    model : Model
+    labels : int array (n,)
+        -1 for none; changed in place.
+    step : float
+        The first step of the metric to try.
+    last : Assignment or None
+        How the same rows stood at the end of a fit that converged with this model.
+    lasting : bool
+        Whether another fit may go on from the end of this one.
+    """
+
+    model: Model
+    labels: IntArray
+    step: float = 0.5
+    last: Assignment | None = None
+    lasting: bool = False
+
+
 def run(
     problem: Problem,
-    model: Model,
-    labels: IntArray,
+    start: Start,
     stop: Stop,
     rng: np.random.Generator,
     report: Callable[[int, float], None] | None = None,
 ) -> Outcome:
-    """Alternate the steps until convergence.
-
-    ``labels`` are the starting labels (-1 for none) and are changed in place.
-    """
-    standing = problem.standing(labels)
-    now = _Run(problem, model, standing, stop, rng)
+    """Alternate the steps until convergence."""
+    standing = problem.standing(start.labels, start.last)
+    resumed = start.last is not None
+    now = _Run(problem, start.model, standing, stop, rng, step=start.step, resumed=resumed)
     # Assignment that does not see the pairs may raise J: then the better end is kept.
     blind = not problem.assign_pairs and problem.objective.pairs is not None
     converged, previous, iteration = False, np.inf, 0
+    if resumed and not blind:
+        now.assign(0)
+        if standing.changed == 0:  # what is new changes nothing
+            return now.outcome(True, 0)
+        del now.history[:]
     while iteration < stop.max_iter and not converged:
         iteration += 1
         old_model, kept = now.model, _kept(now) if blind else None
@@ -267,15 +325,13 @@ def run(
         previous = value
     # Labels that belong to the final centres and metric, as scikit-learn's KMeans has them.
     kept, ends = _kept(now) if blind else None, now.history[-1][2]
-    now.bound = assign(problem, standing, now.model, rng)
-    standing.refresh(now.model.metric)
+    now.bound = assign(problem, standing, now.model, rng, start.lasting)
+    if not resumed:
+        standing.refresh(now.model.metric)
     now.record(iteration, "assign")
     if kept is not None and now.history[-1][2] > ends:
         _restore(now, kept)
-    objective = now.history[-1][2]
-    return Outcome(
-        labels, now.model, now.stats, objective, now.bound, converged, iteration, now.history
-    )
+    return now.outcome(converged, iteration)
 
 
 def _kept(now: _Run) -> tuple[IntArray, Model, Statistics | None, int]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from .._rows import as_rows
 from ..constraints import Constraints
 from ..constraints.labels import labelled_rows
 from ..distortions import Distortion
@@ -58,8 +59,7 @@ def _canonical(X: sparse.csr_array) -> sparse.csr_array:
 
 
 def _warn_zero_rows(X: Any) -> None:
-    norms = np.asarray(X.multiply(X).sum(axis=1) if sparse.issparse(X) else (X * X).sum(axis=1))
-    n = int((norms.ravel() == 0).sum())
+    n = int((as_rows(X).lengths(np.ones(X.shape[1])) == 0).sum())
     if n:
         warnings.warn(
             f"{n} all-zero row(s) have no direction: their cosine distance to every centre is 1",

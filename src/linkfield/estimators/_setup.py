@@ -180,9 +180,25 @@ class Setup:
         return cls(recipe, problem, constraints, absolute, offset, moments)
 
     @cached_property
+    def keys(self) -> FloatArray:
+        """A number for every row, which depends on its values alone."""
+        return canonical_keys(self.problem.engine.rows)
+
+    @cached_property
     def order(self) -> IntArray:
         """The rows in canonical order."""
-        return np.argsort(canonical_keys(self.problem.engine.rows))
+        return np.argsort(self.keys)
+
+    def same_rows(self, before: Setup) -> bool:
+        """Say whether another problem has the same rows, weights, measure and metric."""
+        mine, other = self.recipe, before.recipe
+        names = ("n_clusters", "distortion", "prior", "logdet_weight", "use_pairs")
+        return (
+            all(getattr(mine, name) == getattr(other, name) for name in names)
+            and np.array_equal(self.problem.engine.weight, before.problem.engine.weight)
+            and np.array_equal(self.moments.second, before.moments.second)
+            and np.array_equal(self.keys, before.keys)
+        )
 
     def start(self, init: Any, rng: np.random.Generator) -> Model:
         """Return the model to set out from."""
@@ -252,6 +268,14 @@ class Setup:
             model = Model(np.zeros((len(weight), rows.shape[1])), shared, self._smoothing_strength)
             return objective.centres(Statistics(weight, weight, rows.sums(small)), model)
 
+        def points_of(index: IntArray) -> FloatArray:
+            rows, one = engine.rows.take(index), np.ones(len(index))
+            scale = engine.distortion.row_scale(rows, shared)
+            sums = np.asarray(rows.dense(), np.float64)
+            sums = sums if scale is None else sums * scale[:, None]
+            model = Model(np.zeros_like(sums), shared, self._smoothing_strength)
+            return objective.centres(Statistics(one, one, sums), model)
+
         def distances(
             points: FloatArray, nearest: FloatArray
         ) -> tuple[NDArray[np.float32], FloatArray]:
@@ -259,8 +283,9 @@ class Setup:
             return found, engine.offer(points, shared, offsets, nearest, found)
 
         return SeedingData(
-            engine.distortion, engine.rows, engine.weight, metric, self.order, centres_of, distances
-        )
+            engine.distortion, engine.rows, engine.weight, metric, self.order, centres_of,
+            points_of, distances,
+        )  # fmt: skip
 
 
 def named_init(name: str) -> Neighbourhoods:
@@ -286,13 +311,14 @@ def _rows(recipe: Recipe, X: Any, weight: FloatArray) -> tuple[Rows, Moments]:
     Products of uncentred numbers cancel; float32 then gives wrong labels. Where the mean is small
     beside the spread there is nothing to gain.
     """
-    distortion, metric = recipe.distortion, recipe.metric
-    rows = distortion.rows(X)
+    distortion, rows = recipe.distortion, recipe.distortion.rows(X)
+    # Not the metric of an earlier fit: what the moments set must be the same in every fit.
+    plain = type(recipe.metric).start(X.shape[1], recipe.n_clusters).single()
 
     def moments(rows: Rows) -> Moments:
         everyone = np.ones(len(rows), dtype=bool)
         engine = ArrayEngine(rows, weight, everyone, distortion, recipe.n_clusters)
-        return engine.moments(metric.single())
+        return engine.moments(plain)
 
     found = moments(rows)
     if not isinstance(distortion, SquaredEuclidean) or not isinstance(rows, DenseRows):

@@ -25,7 +25,7 @@ from ..estimation import as_prior
 from ..exceptions import InfeasibleConstraintsError
 from ..inference import as_inference
 from ..inference.feasible import InfeasibleFieldError
-from ._em import HISTORY_DTYPE, Outcome, run, stopping_rule
+from ._em import HISTORY_DTYPE, Outcome, Start, run, stopping_rule
 from ._explain import Explanation, explained, impossible, violation_table
 from ._inputs import check_clusters, check_parameters, knowledge, read_data, read_weights
 from ._setup import Recipe, Setup, checked_metric
@@ -87,6 +87,8 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         κ, the weight of −log det A in R(θ) for every unit of data.
     warm_start : bool, default=False
         Set out from the last fit's centres and metric, and from its labels if X has as many rows.
+        Where that fit converged on the very same rows, only what the new constraints change is
+        worked out again; the metric is then learned anew once 0.5% of the rows have moved.
     engine : {"auto", "array"}, default="auto"
     n_jobs : int or None, default=None
         Threads; the result does not depend on it.
@@ -278,28 +280,37 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         total = float(setup.problem.engine.weight.sum())
         variance = setup.moments.mean_variance(total)
         stop = stopping_rule(variance, self.max_iter, self.tol)
-        n = len(setup.problem.engine.rows)
         n_init = 1 if self.n_init == "auto" else int(self.n_init)
         if self._warm() or (not isinstance(self.init, str) and not hasattr(self.init, "fill")):
             n_init = 1  # the start is given: further runs would repeat the first
         best: Outcome | None = None
         for number in range(n_init):
-            labels = np.full(n, -1, dtype=np.int64)
-            if self._warm():
-                centres = self._model.centres + self._offset - setup.offset
-                model = self._model.with_(centres=centres, metric=setup.recipe.metric)
-                if len(self.labels_) == n:
-                    labels = np.array(self.labels_, dtype=np.int64)
-            else:
-                model = setup.start(self.init, rng)
+            start = self._resumed(setup) if self._warm() else self._fresh(setup, rng)
             try:
-                outcome = run(setup.problem, model, labels, stop, rng, self._reporter(number))
+                outcome = run(setup.problem, start, stop, rng, self._reporter(number))
             except InfeasibleFieldError as error:
                 raise InfeasibleConstraintsError(impossible(setup, error)) from None
             if best is None or outcome.objective < best.objective:
                 best = outcome
         assert best is not None
         return best
+
+    def _fresh(self, setup: Setup, rng: np.random.Generator) -> Start:
+        labels = np.full(len(setup.problem.engine.rows), -1, dtype=np.int64)
+        return Start(setup.start(self.init, rng), labels, lasting=bool(self.warm_start))
+
+    def _resumed(self, setup: Setup) -> Start:
+        """Set out from the last fit."""
+        centres = self._model.centres + self._offset - setup.offset
+        model = self._model.with_(centres=centres, metric=setup.recipe.metric)
+        labels = np.full(len(setup.problem.engine.rows), -1, dtype=np.int64)
+        if len(self.labels_) == len(labels):
+            labels[:] = self.labels_
+        before: Setup | None = getattr(self, "_setup", None)
+        last = None
+        if before is not None and self.converged_ and setup.same_rows(before):
+            last = self._standing
+        return Start(model, labels, self._step, last, lasting=True)
 
     def _reporter(self, start: int) -> Any:
         if not self.verbose:
@@ -313,9 +324,9 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
     def _store(self, X: Any, setup: Setup, outcome: Outcome) -> None:
         """Set the fitted attributes, all at once."""
         problem, model = setup.problem, outcome.model
-        self._model, self._offset = model, setup.offset
+        self._model, self._offset, self._step = model, setup.offset, outcome.step
         self._measure = setup.recipe.distortion.name
-        self._setup, self._fit_X = setup, X
+        self._setup, self._fit_X, self._standing = setup, X, outcome.standing
         self._label_offsets = problem.objective.label_offsets(model)
         total = float(outcome.stats.weight.sum())
         spread = problem.objective.data(outcome.stats, model)
@@ -355,6 +366,7 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         state: dict[str, Any] = dict(super().__getstate__())
         state.pop("_setup", None)
         state.pop("_fit_X", None)
+        state.pop("_standing", None)
         return state
 
     # ----------------------------------------------------------------- using

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-__all__ = ["PlainField", "Work", "energy", "sweep", "sweep_components"]
+__all__ = ["PlainField", "Work", "begin", "energy", "sweep", "sweep_components"]
 
 #: As in _icm_kernels: a move must gain this share of the costs it compares.
 GAIN = 1e-12
@@ -37,6 +37,7 @@ class Work(NamedTuple):
     """
 
     labels: Any
+    visit: Any
     waiting: Any
     stale: Any
     starts: Any
@@ -46,16 +47,50 @@ class Work(NamedTuple):
 
 
 @njit(cache=True)
-def sweep(field, work, start):  # type: ignore[no-untyped-def]
-    """Look at every waiting node once, in their order from ``start`` on; return the moves."""
+def begin(field, work):  # type: ignore[no-untyped-def]
+    """Let wait who could gain by a move at all.
+
+    A node that has its cheapest label, with each of its links in the cheaper of its two states,
+    has nothing to gain; nor has a component of such nodes.
+    """
+    labels, waiting, group = work.labels, work.waiting, work.group
+    for i in range(labels.shape[0]):
+        restless = labels[i] != field.cheapest[i]
+        for at in range(field.pointer[i], field.pointer[i + 1]):
+            if restless:
+                break
+            agrees = labels[i] == labels[field.neighbour[at]]
+            restless = field.gap[at] > 0 if agrees else field.gap[at] < 0
+        waiting[i] = restless
+        if restless and group[i] >= 0:
+            work.stale[group[i]] = True
+
+
+@njit(cache=True)
+def sweep(field, work, start, limit):  # type: ignore[no-untyped-def]
+    """Look at every waiting node, in the order of visits from ``start`` on, then at whom they wake.
+
+    Those are taken first come, first served, for ``limit`` more visits at most. Returns the moves
+    and whether nobody is left waiting.
+    """
     unary, cheapest, noise, pointer, neighbour, gap = field
     labels, waiting, stale, group = work.labels, work.waiting, work.stale, work.group
     n, K = unary.shape
-    extra, moves = np.zeros(K), 0
-    for step in range(n):
-        i = start + step if start + step < n else start + step - n
-        if not waiting[i]:
-            continue
+    extra, queue = np.zeros(K), np.empty(n, np.int64)  # a node waits once, so n places do
+    head, length, moves, step, visits = 0, 0, 0, 0, 0
+    while step < n or (length > 0 and visits < limit):
+        if step < n:
+            i = work.visit[start + step if start + step < n else start + step - n]
+            step += 1
+            if not waiting[i]:
+                continue
+        else:
+            i = queue[head]
+            head = head + 1 if head + 1 < n else 0
+            length -= 1
+            visits += 1
+            if not waiting[i]:
+                continue
         waiting[i] = False
         first, last, mine, best = pointer[i], pointer[i + 1], labels[i], cheapest[i]
         for at in range(first, last):
@@ -82,10 +117,14 @@ def sweep(field, work, start):  # type: ignore[no-untyped-def]
                 stale[group[i]] = True
             for at in range(first, last):
                 j = neighbour[at]
-                waiting[j] = True
+                if not waiting[j]:
+                    waiting[j] = True
+                    if length < n:
+                        queue[head + length if head + length < n else head + length - n] = j
+                        length += 1
                 if group[j] >= 0:
                     stale[group[j]] = True
-    return moves
+    return moves, length == 0
 
 
 @njit(cache=True)

@@ -284,12 +284,12 @@ def _wake(links, waiting):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def sweep(graph, links, tables, labels, waiting, start):  # type: ignore[no-untyped-def]
-    """Look at every waiting node once, in their order from ``start`` on; return the moves."""
+def sweep(graph, links, tables, labels, waiting, visit, start):  # type: ignore[no-untyped-def]
+    """Look at every waiting node once, in the order of visits from ``start`` on."""
     out = np.empty(graph.unary.shape[1])
     n, moves = labels.shape[0], 0
     for step in range(n):
-        i = start + step if start + step < n else start + step - n
+        i = visit[start + step if start + step < n else start + step - n]
         if not waiting.node[i]:
             continue
         waiting.node[i] = False

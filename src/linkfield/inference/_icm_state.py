@@ -28,8 +28,11 @@ class State(Protocol):
     def insert(self, order: IntArray) -> None:
         """Label the nodes one after the other, those without a label ignored."""
 
-    def sweep(self, start: int) -> int:
-        """Visit every waiting node once, from ``start`` on; return how many moved."""
+    def sweep(self, start: int, more: int) -> tuple[int, bool]:
+        """Visit every waiting node, from ``start`` on; whom they wake up to ``more`` times.
+
+        Returns how many moved, and whether nobody waits any more.
+        """
 
     def sweep_components(self) -> int:
         """Visit every movable component once; return how many moved."""
@@ -62,19 +65,22 @@ class PlainState:
         noise = np.zeros(f.n_nodes) if f.noise is None else f.noise
         gap = (f.agree_cost - f.differ_cost)[edge]
         starts, members, component, group, _ = f.structure.movable(f.must)
-        self.waiting = np.ones(f.n_nodes, dtype=bool)
-        stale = np.ones(len(starts) - 1, dtype=bool)
+        self.waiting = np.zeros(f.n_nodes, dtype=bool)
+        stale = np.zeros(len(starts) - 1, dtype=bool)
+        visit = f.structure.visit
         self.plain = edge_kernels.PlainField(
             *_plain(f.unary, f.cheapest, noise, pointer, neighbour, gap)
         )
-        work = (self.labels, self.waiting, stale, starts, members, group, component)
+        work = (self.labels, visit, self.waiting, stale, starts, members, group, component)
         self.work = edge_kernels.Work(*_plain(*work))
+        edge_kernels.begin(self.plain, self.work)
 
     def insert(self, order: IntArray) -> None:
         raise NotImplementedError("every node has a label already")
 
-    def sweep(self, start: int) -> int:
-        return int(edge_kernels.sweep(self.plain, self.work, start))
+    def sweep(self, start: int, more: int) -> tuple[int, bool]:
+        moves, settled = edge_kernels.sweep(self.plain, self.work, start, more * len(self.labels))
+        return int(moves), bool(settled)
 
     def sweep_components(self) -> int:
         return int(edge_kernels.sweep_components(self.plain, self.work))
@@ -127,9 +133,11 @@ class TableState:
     def insert(self, order: IntArray) -> None:
         kernels.insert(self.graph, self.links, self.tables, self.labels, order)
 
-    def sweep(self, start: int) -> int:
-        args = (self.graph, self.links, self.tables, self.labels, self.waiting, start)
-        return int(kernels.sweep(*args))
+    def sweep(self, start: int, more: int) -> tuple[int, bool]:
+        visit = self.field.structure.visit
+        args = (self.graph, self.links, self.tables, self.labels, self.waiting, visit, start)
+        moves = int(kernels.sweep(*args))
+        return moves, moves == 0
 
     def sweep_components(self) -> int:
         pointer, node, component, _, block = self.field.structure.movable(self.field.must)

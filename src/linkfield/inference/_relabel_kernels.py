@@ -57,6 +57,24 @@ def cheapest_assignment(cost, r, column_of):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
+def _two_names(cost, name):  # type: ignore[no-untyped-def]
+    """Give two rows different columns at the least total cost."""
+    first, second = np.array([0, 0]), np.array([-1, -1])
+    for k in range(2):
+        for h in range(1, cost.shape[1]):
+            if cost[k, h] < cost[k, first[k]]:
+                second[k], first[k] = first[k], h
+            elif second[k] < 0 or cost[k, h] < cost[k, second[k]]:
+                second[k] = h
+    name[0], name[1] = first[0], first[1]
+    if first[0] == first[1]:
+        if cost[0, second[0]] + cost[1, first[1]] < cost[0, first[0]] + cost[1, second[1]]:
+            name[0] = second[0]
+        else:
+            name[1] = second[1]
+
+
+@njit(cache=True)
 def rename(unary, cheapest, noise, labels, pointer, node, skip):  # type: ignore[no-untyped-def]
     """Rename the labels of every component at its best, in place; return how many gained.
 
@@ -73,7 +91,7 @@ def rename(unary, cheapest, noise, labels, pointer, node, skip):  # type: ignore
             content = True
             for at in range(pointer[c], pointer[c + 1]):
                 i = node[at]
-                if unary[i, labels[i]] > unary[i, cheapest[i]]:
+                if labels[i] != cheapest[i]:
                     content = False
                     break
         if content:
@@ -89,14 +107,21 @@ def rename(unary, cheapest, noise, labels, pointer, node, skip):  # type: ignore
             row = cost[place[label]]
             slack += noise[i]
             for h in range(K):
-                row[h] += min(unary[i, h], FORBIDDEN)
+                row[h] += unary[i, h]
         for k in range(r):
+            for h in range(K):
+                cost[k, h] = min(cost[k, h], FORBIDDEN)
             now += cost[k, used[k]]
             floor += cost[k].min()
         tolerance = max(slack, 1e-12 * max(abs(now), 1e-300))
         # At best each label takes the name that is cheapest for it.
         if floor < now - tolerance:
-            cheapest_assignment(cost, r, name)
+            if r == 1:
+                name[0] = cost[0].argmin()
+            elif r == 2:
+                _two_names(cost, name)
+            else:
+                cheapest_assignment(cost, r, name)
             best = 0.0
             for k in range(r):
                 best += cost[k, name[k]]

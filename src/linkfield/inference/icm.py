@@ -64,13 +64,15 @@ class ICM(Inference):
         rng = as_generator(random_state)
         state = state_of(field.finite, start)
         if start is None:
-            state.insert(rng.permutation(field.n_nodes))
+            state.insert(field.structure.visit[rng.permutation(field.n_nodes)])
             state = state_of(field.finite, state.labels)
         sweeps, moved = 0, True
         while moved and sweeps < self.max_sweeps:
             sweeps += 1
-            moved = state.sweep(int(rng.integers(field.n_nodes))) > 0
-            if not moved and self.component_moves:
+            more = self.max_sweeps - sweeps
+            moves, settled = state.sweep(int(rng.integers(field.n_nodes)), more)
+            moved = moves > 0 and not settled
+            if settled and self.component_moves:
                 moved = state.sweep_components() > 0 or state.rename()
         energy = state.energy() if field.finite is field else field.energy(state.labels)
         return InferenceResult(state.labels, energy, n_iter=sweeps, converged=not moved)

@@ -33,6 +33,8 @@ class SeedingData:
     order: IntArray
     centres_of: Callable[[Any], FloatArray]
     """Makes one centre of each row of a (k, n) matrix of memberships."""
+    points_of: Callable[[IntArray], FloatArray] | None = None
+    """Makes centres of single rows."""
     distances: Callable[[FloatArray, FloatArray], tuple[NDArray[np.float32], FloatArray]] | None = (
         None
     )
@@ -62,6 +64,8 @@ class SeedingData:
 
     def points(self, index: IntArray) -> FloatArray:
         """Make centres of single rows."""
+        if self.points_of is not None:
+            return self.points_of(index)
         k = len(index)
         shape = (k, len(self.rows))
         return self.centres_of(sparse.csr_array((np.ones(k), (np.arange(k), index)), shape=shape))
