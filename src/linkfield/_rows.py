@@ -134,6 +134,23 @@ class Rows(ABC):
         least = max(256, 2_000_000 // max(self.shape[1], 1))
         spread(lambda a, b: one(rows.X, rows.offset, *args, a, b, out), len(self), least)
 
+    def grouped(self, group: Array, n_groups: int) -> FloatArray:
+        """Return the sum of the rows of every group; -1 belongs to none."""
+        rows, mine = self.compiled, np.flatnonzero(group >= 0)
+        if rows is None:
+            one = np.ones(len(mine))
+            member = sparse.csr_array((one, (group[mine], mine)), shape=(n_groups, len(self)))
+            return self.sums(member)
+        from ._kernels.layout import Sums
+
+        total = np.zeros((n_groups, self.shape[1]))
+        none, one = np.empty(0, np.int64), np.ones(len(self))
+        sums = Sums(np.zeros(n_groups), np.zeros(n_groups), total)
+        rows.passes.transfer(
+            rows.X, rows.offset, np.empty(0, self.dtype), one, none, none, group, 0, len(self), sums
+        )
+        return total
+
     def pair_squares(self, i: Array, j: Array, a: FloatArray) -> FloatArray:
         """Return Σ_m a_m (x_im − x_jm)² of every pair."""
         return self._pairs("squares", i, j, a)

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
+from ._blocksums import BlockGroups
 from ._rows import Rows
 from ._structure import Structure
 from .constraints.closure import between, within
@@ -63,34 +63,49 @@ class EntailedLinks:
         """Number of blocks."""
         return int(self.block.max(initial=-1)) + 1
 
-    def _sums(self, member: Any, k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return Σ size, Σ b and Σ z over the sets of nodes that ``member`` selects."""
-        return member @ self.size, member @ self.b[k], self.z[k].sums(member)
-
     def energy(self, labels: IntArray, n_labels: int) -> float:
         """Return the cost of all entailed links (maths.md 1.2 and 1.5)."""
-        G, n = self.n_blocks, len(self.block)
-        tabled = np.flatnonzero(self.block >= 0)
-        whole = _members(self.block[tabled], tabled, (G, n))
-        outer, at = self.node_blocks[:, 0], self.node_blocks[:, 1]
+        groups = BlockGroups.of_labels(self.block, labels, n_labels)
         total = 0.0
-        for h in range(n_labels):
-            k = h if len(self.z) > 1 else 0
-            mine = tabled[labels[tabled] == h]
-            n_p, B_p, s_p = self._sums(whole, k)
-            n_h, B_h, s_h = self._sums(_members(self.block[mine], mine, (G, n)), k)
-            cross = n_p * B_h + n_h * B_p - np.einsum("gi,gi->g", s_h, s_p)
-            own = 2.0 * n_h * B_h - np.einsum("gi,gi->g", s_h, s_h)
-            total += 0.5 * float((cross - own).sum())
-            p, q = self.block_pairs.T
-            phi = n_h[q] * B_h[p] + n_h[p] * B_h[q] - np.einsum("gi,gi->g", s_h[p], s_h[q])
-            total += float((self.top[k] * n_h[p] * n_h[q] - phi).sum())
-            here = labels[outer] == h
-            r, g = outer[here], at[here]
-            z = self.z[k].take(r).dense()
-            phi = n_h[g] * self.b[k][r] + self.size[r] * B_h[g] - np.einsum("ri,ri->r", z, s_h[g])
-            total += float((self.top[k] * self.size[r] * n_h[g] - phi).sum())
+        for k in range(len(self.z)):
+            n, B, s = groups.sum(self.size), groups.sum(self.b[k]), groups.rows(self.z[k])
+            # With one metric a cluster a label counts under its own metric only.
+            mine = np.ones(groups.n_groups, bool) if len(self.z) == 1 else groups.label == k
+            total += self._together(groups, n, B, s, mine)
+            total += self._apart(groups, labels, n, B, s, mine, k)
         return self.weight * total
+
+    def _together(
+        self, groups: BlockGroups, n: FloatArray, B: FloatArray, s: FloatArray, mine: Any
+    ) -> float:
+        """Return Σ φ over pairs inside blocks with different labels, half for each label."""
+        at = groups.block[mine]
+        n_all, B_all, s_all = (groups.by_block(part) for part in (n, B, s))
+        n, B, s = n[mine], B[mine], s[mine]
+        cross = n_all[at] * B + n * B_all[at] - np.einsum("gi,gi->g", s, s_all[at])
+        own = 2.0 * n * B - np.einsum("gi,gi->g", s, s)
+        return 0.5 * float((cross - own).sum())
+
+    def _apart(
+        self,
+        groups: BlockGroups,
+        labels: IntArray,
+        n: FloatArray,
+        B: FloatArray,
+        s: FloatArray,
+        mine: Any,
+        k: int,
+    ) -> float:
+        """Return Σ (top − φ) over pairs that are apart and share a label."""
+        p, q = groups.shared(self.block_pairs)
+        p, q = p[mine[p]], q[mine[p]]
+        phi = n[q] * B[p] + n[p] * B[q] - np.einsum("gi,gi->g", s[p], s[q])
+        total = float((self.top[k] * n[p] * n[q] - phi).sum())
+        r, g = groups.beside(self.node_blocks, labels)
+        r, g = r[mine[g]], g[mine[g]]
+        z = self.z[k].take(r).dense()
+        phi = n[g] * self.b[k][r] + self.size[r] * B[g] - np.einsum("ri,ri->r", z, s[g])
+        return total + float((self.top[k] * self.size[r] * n[g] - phi).sum())
 
     def ceiling(self) -> float:
         """Return a number that the entailed cost of no labelling exceeds."""
@@ -337,10 +352,6 @@ def _as_width(cost: FloatArray, ndim: int, n_labels: int) -> FloatArray:
         return cost if cost.ndim == 1 else cost[:, 0]
     column = cost[:, None] if cost.ndim == 1 else cost
     return np.broadcast_to(column, (len(column), n_labels)).copy()
-
-
-def _members(block: IntArray, nodes: IntArray, shape: tuple[int, int]) -> sparse.csr_array:
-    return sparse.csr_array((np.ones(len(nodes)), (block, nodes)), shape=shape)
 
 
 def _check_unary(U: FloatArray) -> None:

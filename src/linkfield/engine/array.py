@@ -148,8 +148,10 @@ class ArrayEngine:
 
     def nearest(self, model: Model, offsets: FloatArray) -> IntArray:
         """Return the label of the nearest centre of every row."""
+        from .assignment import Assignment
+
         labels = np.full(len(self.rows), -1, dtype=np.int64)
-        self.assign(model, offsets, labels)
+        Assignment(self, labels, pruning=False, sums=False).assign(model, offsets)
         return labels
 
     # -------------------------------------------------------------- summaries

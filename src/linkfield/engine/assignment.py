@@ -37,6 +37,9 @@ class Assignment:
     labels : int array (n,)
         Changed in place; -1 for none yet.
     pruning : bool, default=True
+        Whether rows that are certain of their label may be passed by.
+    sums : bool, default=True
+        Whether statistics are wanted.
 
     Attributes
     ----------
@@ -55,6 +58,7 @@ class Assignment:
     engine: ArrayEngine
     labels: IntArray
     pruning: bool = True
+    sums: bool = True
     stats: Statistics | None = None
     changed: int = 0
     moved: int = 0
@@ -72,7 +76,7 @@ class Assignment:
 
     def resumed(self, engine: ArrayEngine, labels: IntArray) -> Assignment:
         """Return the same standing for another fit to the same rows with other ties."""
-        new = Assignment(engine, labels, self.pruning, self.stats, moved=self.moved)
+        new = Assignment(engine, labels, self.pruning, stats=self.stats, moved=self.moved)
         self.bounds.resume(self.engine.tied)
         new.bounds = self.bounds
         return new
@@ -90,12 +94,13 @@ class Assignment:
         if engine.compiled(metric) is None or lengths_matter:
             self._plain_pass(model, offsets)
             return
-        fused = len(engine.blocks(engine.result_size)) == len(engine.blocks())
-        before = no_rows if fused else self.labels.copy()
+        together = len(engine.blocks(engine.result_size)) == len(engine.blocks())
+        fused, apart = self.sums and together, self.sums and not together
+        before = self.labels.copy() if apart else no_rows
         calm = self.changed < CALM * len(self.labels)
         self.bounds.begin(model, keep_bounds, calm)
         self._compiled_pass(model, offsets, fused)
-        if not fused and self.changed:
+        if apart and self.changed:
             self._enter(no_rows, before, self.labels, metric)
         self._add_row_offsets(model)
 
@@ -159,7 +164,7 @@ class Assignment:
         engine.map(one)
         self.changed = int((before != self.labels).sum())
         self.moved += self.changed
-        if self.changed:
+        if self.changed and self.sums:
             self.stats = engine.statistics(self.labels, model.metric)
         tied = engine.rows.take(engine.tied).float64()
         table = engine.distortion.table(tied, model.centres, model.metric) + offsets

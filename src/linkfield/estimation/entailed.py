@@ -7,12 +7,13 @@ xyᵀ + yxᵀ = (x+y)(x+y)ᵀ − xxᵀ − yyᵀ. Everything has one column a m
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from .._blocksums import BlockGroups
 from .._rows import DenseRows, Rows
 from ..distortions import Distortion, Metric
 from ..field import EntailedLinks
@@ -21,22 +22,6 @@ __all__ = ["entailed_gradient"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-
-
-@dataclass
-class _Cross:
-    """Rows R with coefficients Q whose outer products add up to the cross terms."""
-
-    rows: list[FloatArray] = field(default_factory=list)
-    coefficients: list[FloatArray] = field(default_factory=list)
-
-    def add(self, x: FloatArray, y: FloatArray, c: float, column: int, width: int) -> None:
-        """Add c (xyᵀ + yxᵀ) for matching rows of x and y."""
-        for part, sign in ((x + y, c), (x, -c), (y, -c)):
-            Q = np.zeros((len(part), width))
-            Q[:, column] = sign
-            self.rows.append(part)
-            self.coefficients.append(Q)
 
 
 def entailed_gradient(
@@ -49,78 +34,127 @@ def entailed_gradient(
 ) -> FloatArray:
     """Return ∂/∂θ of the entailed cost for the ``hmrf`` penalty, labels fixed."""
     K = len(metric.theta) if metric.per_cluster else int(labels.max(initial=0)) + 1
-    if distortion.bregman:
-        scale, unit = None, rows
-    else:
+    scale, unit = None, rows
+    if not distortion.bregman:
         scale = np.asarray(distortion.row_scale(rows, metric), np.float64)
         unit = rows.scaled(scale, None)
-    own = np.zeros((len(rows), K))  # C_i, or Σ_{e∋i} c_e cos_e for a directional measure
-    cross, counts = _Cross(), np.zeros(K)
-    for h in range(K):
-        counts[h] = _one_label(links, unit, labels, h, scale is None, metric, own, cross)
-    R = DenseRows(np.concatenate(cross.rows))
-    Q = np.concatenate(cross.coefficients)
-    if not metric.per_cluster:
-        own, Q, counts = own.sum(axis=1), Q.sum(axis=1), counts.sum()
+    groups = BlockGroups.of_labels(links.block, labels, K)
+    parts = _Parts(links, unit, labels, groups)
+    own = parts.own(scale is None, metric)
+    R, Q, column = parts.cross()
+    counts = parts.violated_cannots()
     w = links.weight
-    top = (
-        counts.reshape((-1,) + (1,) * top_slope.ndim) * top_slope
-        if metric.per_cluster
-        else (counts * top_slope)
-    )
-    if scale is None:
-        return w * (metric.scatter(rows, own) - metric.scatter(R, Q) + top)
-    return w * (0.5 * metric.scatter(unit, own) - 0.5 * metric.scatter(R, Q) + top)
-
-
-def _one_label(
-    links: EntailedLinks,
-    rows: Rows,
-    labels: IntArray,
-    h: int,
-    squared: bool,
-    metric: Metric,
-    own: FloatArray,
-    cross: _Cross,
-) -> float:
-    """Add what violated pairs contribute under label h; return the number of violated cannots."""
-    G, n, K = links.n_blocks, len(links.block), own.shape[1]
-    inside = np.flatnonzero(links.block >= 0)
-    mine = inside[labels[inside] == h]
-    p_all, p = links.block[inside], links.block[mine]
-    n_all = np.bincount(p_all, minlength=G).astype(float)
-    n_h = np.bincount(p, minlength=G).astype(float)
-    s_all, s = rows.sums(_select(p_all, inside, (G, n))), rows.sums(_select(p, mine, (G, n)))
-    # Must-links between members with label h and the others: half under this metric.
-    cross.add(s, s_all - s, 0.5, h, K)
-    others = inside[labels[inside] != h]
-    q = links.block[others]
-    # Cannot-links: blocks apart, and single rows apart from blocks.
-    a, b = links.block_pairs.T
-    n_bar, s_bar = np.zeros(G), np.zeros_like(s)
-    for left, right in ((a, b), (b, a)):
-        np.add.at(n_bar, left, n_h[right])
-        np.add.at(s_bar, left, s[right])
-    r, g = links.node_blocks[labels[links.node_blocks[:, 0]] == h].T
-    n_out = np.bincount(g, minlength=G).astype(float)
-    s_out = rows.take(r).sums(_select(g, np.arange(len(r)), (G, len(r))))
-    cross.add(s, s_bar, -0.5, h, K)  # each pair of blocks is met from both sides
-    cross.add(s, s_out, -1.0, h, K)
-    if squared:
-        own[mine, h] += 0.5 * (n_all - n_h)[p] - n_bar[p] - n_out[p]
-        own[others, h] += 0.5 * n_h[q]
-        np.add.at(own[:, h], r, -n_h[g])
+    if metric.per_cluster:
+        own, Q = own, _by_column(Q, column, K)
+        by_cluster = np.bincount(groups.label, counts, K).reshape((-1,) + (1,) * top_slope.ndim)
+        top = by_cluster * top_slope
     else:
-        own[mine, h] += _dots(rows, mine, 0.5 * (s_all - s)[p] - s_bar[p] - s_out[p], metric)
-        own[others, h] += _dots(rows, others, 0.5 * s[q], metric)
-        np.add.at(own[:, h], r, -_dots(rows, r, s[g], metric))
-    return float(n_h @ n_bar / 2.0 + n_h @ n_out)
+        own, top = own.sum(axis=1), counts.sum() * top_slope
+    factor = 1.0 if scale is None else 0.5
+    scatter = metric.scatter(unit, own) - metric.scatter(DenseRows(R), Q)
+    return np.asarray(w * (factor * scatter + top))
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Sums by block and label, and what violated pairs make of them.
+
+    A must-link between members with different labels counts half under either label; a
+    cannot-link counts, negatively, under the label that its ends share.
+    """
+
+    links: EntailedLinks
+    rows: Rows
+    labels: IntArray
+    groups: BlockGroups
+
+    @cached_property
+    def sums(self) -> tuple[FloatArray, FloatArray]:
+        """Numbers and sums of rows of every group."""
+        groups = self.groups
+        n = np.asarray(np.bincount(groups.of, minlength=groups.n_groups), np.float64)
+        return n, groups.rows(self.rows)
+
+    @cached_property
+    def others(self) -> tuple[FloatArray, FloatArray]:
+        """The same of the rest of each group's block."""
+        n, s = self.sums
+        at = self.groups.block
+        return self.groups.by_block(n)[at] - n, self.groups.by_block(s)[at] - s
+
+    @cached_property
+    def barred(self) -> tuple[FloatArray, FloatArray]:
+        """The same of everything that is apart from a group and shares its label."""
+        (n, s), groups, links = self.sums, self.groups, self.links
+        n_bar, s_bar = np.zeros_like(n), np.zeros_like(s)
+        p, q = groups.shared(links.block_pairs)
+        for left, right in ((p, q), (q, p)):
+            np.add.at(n_bar, left, n[right])
+            np.add.at(s_bar, left, s[right])
+        r, g = groups.beside(links.node_blocks, self.labels)
+        np.add.at(n_bar, g, 1.0)
+        np.add.at(s_bar, g, self.rows.take(r).dense())
+        return n_bar, s_bar
+
+    def own(self, squared: bool, metric: Metric) -> FloatArray:
+        """Return C_i under every label, or Σ_{e∋i} c_e cos_e for a directional measure."""
+        groups, labels = self.groups, self.labels
+        K = groups.index.shape[1]
+        own = np.zeros((len(self.rows), K))
+        nodes, of = groups.nodes, groups.of
+        (n, s), (n_rest, s_rest), (n_bar, s_bar) = self.sums, self.others, self.barred
+        r, g = groups.beside(self.links.node_blocks, labels)
+        if squared:
+            own[nodes, labels[nodes]] += (0.5 * n_rest - n_bar)[of]
+            np.add.at(own, (r, labels[r]), -n[g])
+        else:
+            own[nodes, labels[nodes]] += _dots(self.rows, nodes, (0.5 * s_rest - s_bar)[of], metric)
+            np.add.at(own, (r, labels[r]), -_dots(self.rows, r, s[g], metric))
+        self._add_other_labels(own, squared, metric)
+        return own
+
+    def _add_other_labels(self, own: FloatArray, squared: bool, metric: Metric) -> None:
+        """Add, for a broken must-link, the half that counts under the label of the other end."""
+        groups, (n, s) = self.groups, self.sums
+        nodes = groups.nodes
+        block = groups.block[groups.of]
+        for h in range(own.shape[1]):
+            group = groups.index[block, h]
+            met = (group >= 0) & (self.labels[nodes] != h)
+            if not met.any():
+                continue
+            i, g = nodes[met], group[met]
+            own[i, h] += 0.5 * (n[g] if squared else _dots(self.rows, i, s[g], metric))
+
+    def cross(self) -> tuple[FloatArray, FloatArray, IntArray]:
+        """Return rows R with coefficients Q, and labels, with Σ Q RRᵀ = Σ_e c_e (xyᵀ + yxᵀ)."""
+        (_, s), (_, s_rest), (_, s_bar) = self.sums, self.others, self.barred
+        p, q = self.groups.shared(self.links.block_pairs)
+        # Barred sums meet a pair of blocks from both sides, a node and a block only from one.
+        pairs = np.zeros_like(s)
+        for left, right in ((p, q), (q, p)):
+            np.add.at(pairs, left, s[right])
+        rows, coefficients = [], []
+        for x, y, c in ((s, s_rest, 0.5), (s, pairs, -0.5), (s, s_bar - pairs, -1.0)):
+            for part, sign in ((x + y, c), (x, -c), (y, -c)):
+                rows.append(part)
+                coefficients.append(np.full(len(part), sign))
+        return np.concatenate(rows), np.concatenate(coefficients), np.tile(self.groups.label, 9)
+
+    def violated_cannots(self) -> FloatArray:
+        """Return how many cannot-links each group breaks, those between blocks half."""
+        n, (n_bar, _) = self.sums[0], self.barred
+        _, g = self.groups.beside(self.links.node_blocks, self.labels)
+        outer = np.asarray(np.bincount(g, minlength=len(n)), np.float64)
+        return n * (0.5 * (n_bar - outer) + outer)
+
+
+def _by_column(Q: FloatArray, column: IntArray, K: int) -> FloatArray:
+    out = np.zeros((len(Q), K))
+    out[np.arange(len(Q)), column] = Q
+    return out
 
 
 def _dots(rows: Rows, index: IntArray, vectors: FloatArray, metric: Metric) -> FloatArray:
     """Return ⟨x_i, vector_i⟩_A for some rows."""
     return np.einsum("ij,ij->i", rows.take(index).dense(), metric.apply(vectors))
-
-
-def _select(group: IntArray, index: IntArray, shape: tuple[int, int]) -> sparse.csr_array:
-    return sparse.csr_array((np.ones(len(index)), (group, index)), shape=shape)

@@ -173,7 +173,9 @@ class PairTerms:
             ends, agree, differ = ends[~inside], agree[~inside], differ[~inside]
             noise = None if noise is None else np.asarray(np.bincount(ties.node, noise), float)
             cheapest = None
-        links = _by_node(self.links(metric), ties.node, ties.n_nodes)
+        links = self.links(metric)
+        if not self.one_row_a_node:
+            links = _by_node(links, ties.node, ties.n_nodes)
         if self._field is None:
             self._field = PottsField(U, ends, agree, differ, links, visit=ties.visit)
         return self._field.with_costs(U, agree, differ, links, noise, cheapest)
@@ -216,11 +218,18 @@ class PairTerms:
             total = float(self.pair_costs(labels, metric).sum())
         else:
             total = float(self.prices(metric)[self.violated(labels)].sum())
+        return total + self._entailed_energy(labels, metric)
+
+    def _entailed_energy(self, labels: IntArray, metric: Metric) -> float:
         links = self.links(metric)
-        if links is not None:
+        if links is None:
+            return 0.0
+        known = self._of(metric).get("entailed")
+        if known is None or not np.array_equal(known[0], labels):
             n_labels = len(links.z) if len(links.z) > 1 else int(labels.max(initial=0)) + 1
-            total += links.energy(labels, n_labels)
-        return total
+            known = (labels.copy(), links.energy(labels, n_labels))
+            self._of(metric)["entailed"] = known
+        return float(known[1])
 
     def gradient(self, labels: IntArray, metric: Metric) -> FloatArray:
         """Return the derivative of the pair part by θ, labels fixed (maths.md 2.5)."""
@@ -290,10 +299,6 @@ def _by_node(links: EntailedLinks | None, node: IntArray, n_nodes: int) -> Entai
     node_blocks = np.unique(node_blocks, axis=0)
     size = np.bincount(node, minlength=n_nodes).astype(np.float64)
     b = np.array([np.bincount(node, row, minlength=n_nodes) for row in links.b])
-    if n_nodes == len(node):
-        inverse = np.argsort(node)
-        z = [part.take(inverse) for part in links.z]
-    else:
-        member = _membership(node, n_nodes)
-        z = [DenseRows(part.sums(member)) for part in links.z]
+    member = _membership(node, n_nodes)
+    z: list[Rows] = [DenseRows(part.sums(member)) for part in links.z]
     return EntailedLinks(block, links.block_pairs, node_blocks, links.weight, size, b, z, links.top)

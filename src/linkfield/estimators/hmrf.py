@@ -18,9 +18,11 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
 from .._random import as_generator
+from .._rows import DenseRows, Rows
 from .._threads import single_blas, threads
 from ..constraints import Constraints
 from ..distortions import Distortion, Metric, as_distortion, as_penalty
+from ..engine import ArrayEngine
 from ..estimation import as_prior
 from ..exceptions import InfeasibleConstraintsError
 from ..inference import as_inference
@@ -91,7 +93,8 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         worked out again; the metric is then learned anew once 0.5% of the rows have moved.
     engine : {"auto", "array"}, default="auto"
     n_jobs : int or None, default=None
-        Threads; the result does not depend on it.
+        Threads; the result does not depend on it. None takes all cores that the process may use,
+        within the limits of the environment (OMP_NUM_THREADS, threadpoolctl, a joblib worker).
     verbose : int, default=0
     random_state : int, RandomState, Generator or None, default=None
 
@@ -371,13 +374,17 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
 
     # ----------------------------------------------------------------- using
 
+    def _rows(self, X: Any) -> Rows:
+        """Return checked data as the model sees it."""
+        rows = as_distortion(self.distortion).rows(X)
+        if isinstance(rows, DenseRows) and self._offset.any():
+            return DenseRows(rows.base, self._offset.astype(rows.dtype))
+        return rows
+
     def _distances(self, X: Any) -> NDArray[Any]:
         """Return D(x, μ_h) for checked rows."""
-        distortion = as_distortion(self.distortion)
-        if self._offset.any():
-            X = X - self._offset.astype(X.dtype)
-        rows = distortion.rows(X)
-        return distortion.table(rows, self._model.centres, self._model.metric)
+        distortion, model = as_distortion(self.distortion), self._model
+        return distortion.table(self._rows(X), model.centres, model.metric)
 
     def _read(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -389,8 +396,13 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
 
     def predict(self, X: Any) -> IntArray:
         """Return the cluster of every row; constraints play no part in it."""
-        costs = self.transform(X) + self._label_offsets
-        return np.asarray(costs.argmin(axis=1), dtype=np.int32)
+        rows = self._rows(self._read(X))
+        n, K = len(rows), len(self._model.centres)
+        distortion = as_distortion(self.distortion)
+        engine = ArrayEngine(rows, np.ones(n), np.ones(n, bool), distortion, K)
+        with threads(self.n_jobs), single_blas:
+            labels = engine.nearest(self._model, self._label_offsets)
+        return labels.astype(np.int32)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return P(l = h | x) ∝ exp(−(D(x, μ_h) + offset_h)/T).

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-__all__ = ["Graph", "Groups", "Links", "Tables", "Waiting", "insert", "place_all",
+__all__ = ["Graph", "Groups", "Links", "Tables", "Waiting", "at_home", "insert", "place_all",
            "sweep", "sweep_components"]  # fmt: skip
 
 #: A move must gain this share of the costs it compares, or rounding could go round in circles.
@@ -84,32 +84,42 @@ class Waiting(NamedTuple):
     block: Any
 
 
-@njit(cache=True)
-def _dot(links, k, i, vector):  # type: ignore[no-untyped-def]
-    """Return ⟨z_i, vector⟩ under metric k."""
+@njit(cache=True, fastmath={"reassoc", "contract"})
+def _dot(pointer, index, value, z, k, i, table, p, h):  # type: ignore[no-untyped-def]
+    """Return ⟨z_i, table[p, h]⟩ under metric k."""
     total = 0.0
-    if links.z_pointer.shape[0] > 0:
-        for at in range(links.z_pointer[i], links.z_pointer[i + 1]):
-            total += links.z_value[at] * vector[links.z_index[at]]
+    if pointer.shape[0] > 0:
+        for at in range(pointer[i], pointer[i + 1]):
+            total += value[at] * table[p, h, index[at]]
     else:
-        row = links.z[k, i]
-        for m in range(row.shape[0]):
-            total += row[m] * vector[m]
+        for m in range(z.shape[2]):
+            total += z[k, i, m] * table[p, h, m]
     return total
 
 
-@njit(cache=True)
-def _add(links, n, B, s, row, column, k, i, sign):  # type: ignore[no-untyped-def]
+@njit(cache=True, inline="always")
+def _phi(links, n, B, s, k, i, p, h):  # type: ignore[no-untyped-def]
+    """Return φ of node i to all that an entry of a table sums up, under metric k."""
+    product = _dot(links.z_pointer, links.z_index, links.z_value, links.z, k, i, s, p, h)
+    return n[p, h] * links.b[k, i] + links.size[i] * B[p, h] - product
+
+
+@njit(cache=True, inline="always")
+def _add(links, n, B, s, p, h, k, i, sign):  # type: ignore[no-untyped-def]
     """Add node i, under metric k, to one entry of a table."""
-    n[row, column] += sign * links.size[i]
-    B[row, column] += sign * links.b[k, i]
-    if links.z_pointer.shape[0] > 0:
-        for at in range(links.z_pointer[i], links.z_pointer[i + 1]):
-            s[row, column, links.z_index[at]] += sign * links.z_value[at]
+    n[p, h] += sign * links.size[i]
+    B[p, h] += sign * links.b[k, i]
+    _add_row(links.z_pointer, links.z_index, links.z_value, links.z, k, i, s, p, h, sign)
+
+
+@njit(cache=True, inline="always")
+def _add_row(pointer, index, value, z, k, i, table, p, h, sign):  # type: ignore[no-untyped-def]
+    if pointer.shape[0] > 0:
+        for at in range(pointer[i], pointer[i + 1]):
+            table[p, h, index[at]] += sign * value[at]
     else:
-        vector = links.z[k, i]
-        for m in range(vector.shape[0]):
-            s[row, column, m] += sign * vector[m]
+        for m in range(z.shape[2]):
+            table[p, h, m] += sign * z[k, i, m]
 
 
 @njit(cache=True)
@@ -142,11 +152,62 @@ def _place(links, tables, labels, i, label):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def place_all(links, tables, labels, start):  # type: ignore[no-untyped-def]
-    if links.block_pointer.shape[0] == 1:  # no blocks: there are no tables to keep
-        labels[:] = start
+    """Label all nodes, none of which has a label yet."""
+    labels[:] = start
+    G = links.block_pointer.shape[0] - 1
+    if G == 0:  # there are no tables to keep
         return
+    kinds = links.b.shape[0]
     for i in range(labels.shape[0]):
-        _place(links, tables, labels, i, start[i])
+        p, h = links.block[i], labels[i]
+        if p >= 0:
+            k = h if kinds > 1 else 0
+            _add(links, tables.n, tables.B, tables.s, p, h, k, i, 1.0)
+            for k in range(kinds):
+                _add(links, tables.n_all, tables.B_all, tables.s_all, p, k, k, i, 1.0)
+    for p in range(G):  # what is apart from a block: whole blocks, then single nodes
+        for at in range(links.block_pointer[p], links.block_pointer[p + 1]):
+            q = links.block_neighbour[at]
+            tables.n_bar[p] += tables.n[q]
+            tables.B_bar[p] += tables.B[q]
+            tables.s_bar[p] += tables.s[q]
+    for i in range(labels.shape[0]):
+        k = labels[i] if kinds > 1 else 0
+        for at in range(links.node_pointer[i], links.node_pointer[i + 1]):
+            q = links.node_neighbour[at]
+            _add(links, tables.n_bar, tables.B_bar, tables.s_bar, q, labels[i], k, i, 1.0)
+
+
+@njit(cache=True)
+def at_home(graph, links, tables, labels, cheapest, waiting):  # type: ignore[no-untyped-def]
+    """Let those nodes wait no more that a look would certainly leave where they are.
+
+    If all members of a node's block have one label, nothing apart from the block has it, and no
+    edge or single block concerns the node, then to leave costs it at least the φ to all members.
+    """
+    if links.b.shape[0] > 1:
+        return
+    G, K = tables.n.shape
+    home = np.full(G, -1)
+    for p in range(G):
+        for h in range(K):
+            if tables.n[p, h] > 0:
+                home[p] = h if home[p] == -1 else -2
+        if home[p] >= 0 and tables.n_bar[p, home[p]] != 0:
+            home[p] = -2
+    for i in range(labels.shape[0]):
+        p = links.block[i]
+        if p < 0 or home[p] < 0 or graph.pointer[i] < graph.pointer[i + 1]:
+            continue
+        if links.node_pointer[i] < links.node_pointer[i + 1]:
+            continue
+        h = home[p]
+        gain = graph.unary[i, h] - graph.unary[i, cheapest[i]]
+        if gain > 0:
+            away = _phi(links, tables.n, tables.B, tables.s, 0, i, p, h) - links.own[0, i]
+            waiting.node[i] = links.weight * away < gain
+        else:
+            waiting.node[i] = False
 
 
 @njit(cache=True)
@@ -182,7 +243,7 @@ def _apart_costs(links, tables, i, p, own, out):  # type: ignore[no-untyped-def]
         if n[p, h] == 0.0:
             continue
         k = h if many else 0
-        phi = n[p, h] * links.b[k, i] + links.size[i] * B[p, h] - _dot(links, k, i, s[p, h])
+        phi = _phi(links, n, B, s, k, i, p, h)
         out[h] += links.weight * (links.top[k] * links.size[i] * n[p, h] - phi)
 
 
@@ -197,16 +258,14 @@ def _together_costs(links, tables, labels, i, p, out):  # type: ignore[no-untype
         if tables.n[p, h] == 0.0:
             continue
         k = h if many else 0
-        t[h] = tables.n[p, h] * links.b[k, i] + links.size[i] * tables.B[p, h]
-        t[h] -= _dot(links, k, i, tables.s[p, h])
+        t[h] = _phi(links, tables.n, tables.B, tables.s, k, i, p, h)
         if labels[i] == h:
             t[h] -= links.own[k, i]
         total += t[h]
     for h in range(K):
         tau = total
         if many:
-            tau = tables.n_all[p, h] * links.b[h, i] + links.size[i] * tables.B_all[p, h]
-            tau -= _dot(links, h, i, tables.s_all[p, h])
+            tau = _phi(links, tables.n_all, tables.B_all, tables.s_all, h, i, p, h)
             if inside:
                 tau -= links.own[h, i]
             # Under its own metric h the node has no member with label h counted above.

@@ -128,7 +128,14 @@ class TableState:
         if start is not None:
             given = _plain(np.asarray(start, dtype=np.int64))[0]
             kernels.place_all(state.links, state.tables, state.labels, given)
+            state.let_wait()
         return state
+
+    def let_wait(self) -> None:
+        """Let everyone wait for a look whom it could move."""
+        self.waiting.node[:] = True
+        cheapest = _plain(self.field.cheapest)[0]
+        kernels.at_home(self.graph, self.links, self.tables, self.labels, cheapest, self.waiting)
 
     def insert(self, order: IntArray) -> None:
         kernels.insert(self.graph, self.links, self.tables, self.labels, order)
@@ -149,10 +156,9 @@ class TableState:
         better = renamed(self.field, self.labels)
         if better is None:
             return False
-        self.waiting.node[:] = True
         self.tables = _empty_tables(self.links, self.field.n_labels)
-        self.labels[:] = -1
         kernels.place_all(self.links, self.tables, self.labels, better)
+        self.let_wait()
         return True
 
     def energy(self) -> float:
@@ -195,7 +201,8 @@ def _links(field: PottsField) -> kernels.Links:
         value = first.X.data.astype(np.float64)
         squares = first.X.multiply(first.X).sum(axis=1)[None, :]
     else:
-        z = np.ascontiguousarray([part.dense() for part in links.z], dtype=np.float64)
+        dense = [np.ascontiguousarray(part.dense(), dtype=np.float64) for part in links.z]
+        z = dense[0][None] if len(dense) == 1 else np.stack(dense)
         squares = np.einsum("kni,kni->kn", z, z)
     own = 2.0 * links.size * links.b - np.asarray(squares)
     block, *rest = _plain(
