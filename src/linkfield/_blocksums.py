@@ -71,6 +71,14 @@ class BlockGroups:
         np.add.at(total, self.block, sums)
         return total
 
+    def quiet(self, block_pairs: IntArray, node_blocks: IntArray, labels: IntArray) -> bool:
+        """Say whether every block has one label, which nothing apart from it shares."""
+        return (
+            self.n_groups == len(self.index)
+            and len(self.shared(block_pairs)[0]) == 0
+            and len(self.beside(node_blocks, labels)[0]) == 0
+        )
+
     def shared(self, block_pairs: IntArray) -> tuple[IntArray, IntArray]:
         """Return the groups of one label that two blocks both have, for every pair of blocks."""
         left, right = self.index[block_pairs[:, 0]], self.index[block_pairs[:, 1]]

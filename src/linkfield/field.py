@@ -66,6 +66,8 @@ class EntailedLinks:
     def energy(self, labels: IntArray, n_labels: int) -> float:
         """Return the cost of all entailed links (maths.md 1.2 and 1.5)."""
         groups = BlockGroups.of_labels(self.block, labels, n_labels)
+        if groups.quiet(self.block_pairs, self.node_blocks, labels):
+            return 0.0
         total = 0.0
         for k in range(len(self.z)):
             n, B, s = groups.sum(self.size), groups.sum(self.b[k]), groups.rows(self.z[k])

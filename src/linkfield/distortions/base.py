@@ -120,6 +120,10 @@ class Distortion(Parameters, ABC):
         """
         return None
 
+    def can_drift(self, metric: Metric) -> bool:
+        """Say whether :meth:`drift` may know anything under such a metric."""
+        return False
+
     @abstractmethod
     def pair(self, rows: Rows, i: Any, j: Any, metric: Metric) -> FloatArray:
         """Return the symmetric pair penalty φ: (m,), or (m, K) with one metric a cluster."""

@@ -86,6 +86,9 @@ class Cosine(Distortion):
         rise = np.einsum("hm,hm->m", unit, sums) - 0.5 * squares
         return 0.5 * by_cluster @ unit**2 - rise
 
+    def can_drift(self, metric: Metric) -> bool:
+        return True
+
     def drift(
         self, before: tuple[FloatArray, Metric], after: tuple[FloatArray, Metric]
     ) -> Drift | None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._rows import Rows, pieces
+from .._threads import spread
 from .base import Distortion, Drift
 from .bounds import Bound, Constant, Diameter, Linear, Radius, lowner
 from .metrics import Diagonal, Full, Metric
@@ -34,8 +35,10 @@ class SquaredEuclidean(Distortion):
         return metric.norms(rows)
 
     def centre_terms(self, M: FloatArray, metric: Metric) -> tuple[FloatArray, FloatArray]:
-        AM = metric.apply(M)
-        return np.einsum("hi,hi->h", M, AM), 2.0 * AM
+        psi = metric.apply(M)
+        g = np.einsum("hi,hi->h", M, psi)
+        psi *= 2.0
+        return g, psi
 
     def centres(
         self, sums: FloatArray, weight: FloatArray, old: FloatArray, metric: Metric
@@ -58,20 +61,20 @@ class SquaredEuclidean(Distortion):
         if not metric.full:
             if metric.per_cluster:
                 return moment + weight[:, None] * M * M - 2.0 * sums * M
-            squares = np.einsum("h,hm,hm->m", weight, M, M)
-            return moment + squares - 2.0 * np.einsum("hm,hm->m", sums, M)
+            return moment + _weighted_spread(weight, M, sums)
         cross = np.einsum("hi,hj->hij", sums, M)
         each = weight[:, None, None] * np.einsum("hi,hj->hij", M, M) - cross
         each = each - np.swapaxes(cross, 1, 2)
         return moment + (each if metric.per_cluster else each.sum(axis=0))
+
+    def can_drift(self, metric: Metric) -> bool:
+        return not (metric.full or metric.per_cluster)
 
     def drift(
         self, before: tuple[FloatArray, Metric], after: tuple[FloatArray, Metric]
     ) -> Drift | None:
         """Return the drift under changing weights: ratios of a bound those of the distances."""
         (M, old), (moved, new) = before, after
-        if new.full or new.per_cluster:
-            return None
         ratio = new.theta / old.theta
         shift = np.sqrt(np.einsum("hm,m->h", (moved - M) ** 2, new.theta))
         return Drift(float(np.sqrt(ratio.max())), float(np.sqrt(ratio.min())), shift)
@@ -118,14 +121,27 @@ class SquaredEuclidean(Distortion):
         )
 
     def embedding(self, rows: Rows, metric: Metric) -> tuple[FloatArray, list[Rows]]:
-        z = [part.scaled(np.full(len(part), np.sqrt(2.0)), None) for part in metric.embedded(rows)]
-        b = np.array([part.square_dot(np.ones((1, part.shape[1])))[:, 0] / 2.0 for part in z])
+        z = type(metric)(2.0 * metric.theta).embedded(rows)
+        b = np.array([part.lengths(np.ones(part.shape[1])) / 2.0 for part in z], np.float64)
         return b, z
+
+
+def _weighted_spread(weight: FloatArray, M: FloatArray, sums: FloatArray) -> FloatArray:
+    """Return Σ_h n_h μ_h² − 2 s_h∘μ_h; by compiled code where the table is large."""
+    if M.size < 100_000:
+        return (M * (weight[:, None] * M - 2.0 * sums)).sum(axis=0)
+    from .._kernels.centres import dispersion
+
+    out = np.empty(M.shape[1])
+    spread(lambda a, b: dispersion(weight, M, sums, a, b, out), M.shape[1], 2048)
+    return out
 
 
 def weighted_means(sums: FloatArray, weight: FloatArray, old: FloatArray) -> FloatArray:
     """Return Σ v x / Σ v for every cluster; an empty one keeps its centre (maths.md E1)."""
     filled = weight > 0
+    if filled.all():
+        return sums / weight[:, None]
     M = old.copy()
     M[filled] = sums[filled] / weight[filled, None]
     return M

@@ -236,8 +236,8 @@ class ArrayEngine:
         """Write D of all rows to some points; return Σ v min(nearest, D) for each of them."""
         compiled, L = self.compiled(metric), len(points)
         dtype = self.rows.dtype
-        g, psi = (part.astype(dtype) for part in self.distortion.centre_terms(points, metric))
-        psi = by_label(psi, compiled)
+        g, psi = self.distortion.centre_terms(points, metric)
+        g, psi = g.astype(dtype), by_label(psi, compiled, dtype)
 
         def one(block: slice) -> FloatArray:
             left = np.zeros(L)

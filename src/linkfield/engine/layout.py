@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._rows import Compiled, Rows
+from .._threads import spread
 from ..distortions import Distortion, Metric, SquaredEuclidean
 from ..estimation import Model
 
@@ -19,10 +20,15 @@ FloatArray = NDArray[np.float64]
 no_rows = np.empty(0, dtype=np.int64)
 
 
-def by_label(psi: NDArray[Any], compiled: Compiled | None) -> NDArray[Any]:
+def by_label(psi: NDArray[Any], compiled: Compiled | None, dtype: Any) -> NDArray[Any]:
     """Return centres label by feature, or the other way round where the passes want that."""
-    turned = compiled is not None and compiled.transposed
-    return np.ascontiguousarray(psi.T if turned else psi)
+    if compiled is None or not compiled.transposed:
+        return np.ascontiguousarray(psi, dtype)
+    from .._kernels.centres import transpose
+
+    out = np.empty(psi.shape[::-1], dtype)
+    spread(lambda a, b: transpose(psi, a, b, out), len(out), 4096)
+    return out
 
 
 def lengths_of(distortion: Distortion, metric: Metric, dtype: Any) -> NDArray[Any]:
@@ -44,10 +50,11 @@ def centre_terms(
     diagonal = isinstance(distortion, SquaredEuclidean) and not model.metric.full
     theta = model.metric.theta if diagonal or not distortion.bregman else np.empty(0)
     return Terms(
-        by_label(psi.astype(dtype), compiled),
+        by_label(psi, compiled, dtype),
         (g + offsets).astype(dtype),
         size.astype(dtype),
-        np.ascontiguousarray(model.centres, dtype),
+        # Sparse rows are never compared with a single centre.
+        np.ascontiguousarray(model.centres[:0] if compiled.transposed else model.centres, dtype),
         theta.astype(dtype),
         not distortion.bregman,
         float(size.max()),

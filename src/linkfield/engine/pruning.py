@@ -50,10 +50,10 @@ class Pruning:
         While many labels change (not ``calm``) there is nothing to try: bounds would be lost.
         """
         before, self.model = self.model, model
-        now = (model.centres, model.metric)
-        possible = self.distortion.drift(now, now) is not None
+        possible = self.distortion.can_drift(model.metric)
         drift = None
-        if before is not None and possible:
+        if before is not None and self._kept[0]:
+            now = (model.centres, model.metric)
             drift = self.distortion.drift((before.centres, before.metric), now)
         if drift is None:
             self.on = False

@@ -34,11 +34,13 @@ def entailed_gradient(
 ) -> FloatArray:
     """Return ∂/∂θ of the entailed cost for the ``hmrf`` penalty, labels fixed."""
     K = len(metric.theta) if metric.per_cluster else int(labels.max(initial=0)) + 1
+    groups = BlockGroups.of_labels(links.block, labels, K)
+    if groups.quiet(links.block_pairs, links.node_blocks, labels):
+        return np.zeros_like(metric.theta)
     scale, unit = None, rows
     if not distortion.bregman:
         scale = np.asarray(distortion.row_scale(rows, metric), np.float64)
         unit = rows.scaled(scale, None)
-    groups = BlockGroups.of_labels(links.block, labels, K)
     parts = _Parts(links, unit, labels, groups)
     own = parts.own(scale is None, metric)
     R, Q, column = parts.cross()

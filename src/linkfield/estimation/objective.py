@@ -70,10 +70,13 @@ class Objective:
         dispersion = getattr(self.distortion, "dispersion", None)
         if dispersion is None:
             return None
-        S: FloatArray = dispersion(
-            self._moment(stats), stats.sums, stats.weight, model.centres, model.metric
-        )
-        return S
+        # Free of θ, and asked for several times an iteration.
+        if stats.known.get("centres") is not model.centres:
+            S = dispersion(
+                self._moment(stats), stats.sums, stats.weight, model.centres, model.metric
+            )
+            stats.known.update(centres=model.centres, dispersion=S)
+        return np.asarray(stats.known["dispersion"])
 
     def _smoothing_dispersion(self, stats: Statistics, model: Model) -> FloatArray | None:
         """Return S with ⟨θ, S⟩ = ζ Σ_i v_i D(u₀, μ_{l_i}) (maths.md E2)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,8 @@ class Statistics:
     weight: FloatArray
     sums: FloatArray
     moment: FloatArray | None = None
+    known: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """What was worked out from these sums; forgotten when they change."""
 
     @classmethod
     def zero(cls, n_clusters: int, n_features: int, metric: Metric | None = None) -> Statistics:
@@ -51,6 +53,7 @@ class Statistics:
         """The arrays, for compiled passes that add to them."""
         from .._kernels.layout import Sums
 
+        self.known.clear()
         return Sums(self.count, self.weight, self.sums)
 
     def copy(self) -> Statistics:
@@ -60,6 +63,7 @@ class Statistics:
 
     def take_in(self, other: Statistics) -> None:
         """Add other rows to these, in place (one moment a cluster is not kept this way)."""
+        self.known.clear()
         self.count[:] += other.count
         self.weight[:] += other.weight
         self.sums[:] += other.sums

@@ -262,8 +262,9 @@ class _Run:
         same = self.standing.changed == 0
         still = _relative_change(old, self.model) <= self.stop.tol
         slow = fall <= 0.01 * self.stop.tol * abs(self.history[-1][2])
-        shift = float(((self.model.centres - old.centres) ** 2).sum())
-        return (same and (still or slow)) or (shift <= self.stop.shift and still)
+        if same and (still or slow):
+            return True
+        return still and float(((self.model.centres - old.centres) ** 2).sum()) <= self.stop.shift
 
 
 @dataclass(frozen=True)

@@ -151,6 +151,23 @@ def _place(links, tables, labels, i, label):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
+def _enter_all(block, size, b, z_pointer, z_index, z_value, z, column, n, B, s):  # type: ignore[no-untyped-def]
+    """Enter every member of a block into the entry (block, column) of a table.
+
+    Taking an array out of a tuple has its price, so long loops get the arrays themselves.
+    """
+    many = b.shape[0] > 1
+    for i in range(block.shape[0]):
+        p, h = block[i], column[i]
+        if p < 0:
+            continue
+        k = h if many else 0
+        n[p, h] += size[i]
+        B[p, h] += b[k, i]
+        _add_row(z_pointer, z_index, z_value, z, k, i, s, p, h, 1.0)
+
+
+@njit(cache=True)
 def place_all(links, tables, labels, start):  # type: ignore[no-untyped-def]
     """Label all nodes, none of which has a label yet."""
     labels[:] = start
@@ -158,13 +175,15 @@ def place_all(links, tables, labels, start):  # type: ignore[no-untyped-def]
     if G == 0:  # there are no tables to keep
         return
     kinds = links.b.shape[0]
-    for i in range(labels.shape[0]):
-        p, h = links.block[i], labels[i]
-        if p >= 0:
-            k = h if kinds > 1 else 0
-            _add(links, tables.n, tables.B, tables.s, p, h, k, i, 1.0)
-            for k in range(kinds):
-                _add(links, tables.n_all, tables.B_all, tables.s_all, p, k, k, i, 1.0)
+    _enter_all(
+        links.block, links.size, links.b, links.z_pointer, links.z_index, links.z_value, links.z,
+        labels, tables.n, tables.B, tables.s,
+    )  # fmt: skip
+    for k in range(kinds):
+        _enter_all(
+            links.block, links.size, links.b, links.z_pointer, links.z_index, links.z_value,
+            links.z, np.full(labels.shape[0], k), tables.n_all, tables.B_all, tables.s_all,
+        )  # fmt: skip
     for p in range(G):  # what is apart from a block: whole blocks, then single nodes
         for at in range(links.block_pointer[p], links.block_pointer[p + 1]):
             q = links.block_neighbour[at]
@@ -179,7 +198,21 @@ def place_all(links, tables, labels, start):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def at_home(graph, links, tables, labels, cheapest, waiting):  # type: ignore[no-untyped-def]
+def _homes(n, n_bar):  # type: ignore[no-untyped-def]
+    """Return the label that all members of a block have and nothing apart from it has, else -1."""
+    G, K = n.shape
+    home = np.full(G, -1)
+    for p in range(G):
+        for h in range(K):
+            if n[p, h] > 0:
+                home[p] = h if home[p] == -1 else -2
+        if home[p] >= 0 and n_bar[p, home[p]] != 0:
+            home[p] = -2
+    return home
+
+
+@njit(cache=True)
+def at_home(graph, links, tables, cheapest, waiting):  # type: ignore[no-untyped-def]
     """Let those nodes wait no more that a look would certainly leave where they are.
 
     If all members of a node's block have one label, nothing apart from the block has it, and no
@@ -187,27 +220,24 @@ def at_home(graph, links, tables, labels, cheapest, waiting):  # type: ignore[no
     """
     if links.b.shape[0] > 1:
         return
-    G, K = tables.n.shape
-    home = np.full(G, -1)
-    for p in range(G):
-        for h in range(K):
-            if tables.n[p, h] > 0:
-                home[p] = h if home[p] == -1 else -2
-        if home[p] >= 0 and tables.n_bar[p, home[p]] != 0:
-            home[p] = -2
-    for i in range(labels.shape[0]):
-        p = links.block[i]
-        if p < 0 or home[p] < 0 or graph.pointer[i] < graph.pointer[i + 1]:
-            continue
-        if links.node_pointer[i] < links.node_pointer[i + 1]:
+    home = _homes(tables.n, tables.n_bar)
+    unary, edges, outer, block, size = (
+        graph.unary, graph.pointer, links.node_pointer, links.block, links.size
+    )  # fmt: skip
+    b, own, n, B, s = links.b, links.own, tables.n, tables.B, tables.s
+    z_pointer, z_index, z_value, z = links.z_pointer, links.z_index, links.z_value, links.z
+    for i in range(block.shape[0]):
+        p = block[i]
+        if p < 0 or home[p] < 0 or edges[i] < edges[i + 1] or outer[i] < outer[i + 1]:
             continue
         h = home[p]
-        gain = graph.unary[i, h] - graph.unary[i, cheapest[i]]
+        gain = unary[i, h] - unary[i, cheapest[i]]
         if gain > 0:
-            away = _phi(links, tables.n, tables.B, tables.s, 0, i, p, h) - links.own[0, i]
-            waiting.node[i] = links.weight * away < gain
+            away = n[p, h] * b[0, i] + size[i] * B[p, h] - own[0, i]
+            away -= _dot(z_pointer, z_index, z_value, z, 0, i, s, p, h)
+            waiting[i] = links.weight * away < gain
         else:
-            waiting.node[i] = False
+            waiting[i] = False
 
 
 @njit(cache=True)
@@ -238,40 +268,45 @@ def _edge_costs(graph, labels, i, out):  # type: ignore[no-untyped-def]
 def _apart_costs(links, tables, i, p, own, out):  # type: ignore[no-untyped-def]
     """Add what it costs node i to share a label with what table row p sums up."""
     n, B, s = (tables.n, tables.B, tables.s) if own else (tables.n_bar, tables.B_bar, tables.s_bar)
-    many = links.b.shape[0] > 1
+    z_pointer, z_index, z_value, z = links.z_pointer, links.z_index, links.z_value, links.z
+    b, size, top, weight = links.b, links.size[i], links.top, links.weight
+    many = b.shape[0] > 1
     for h in range(out.shape[0]):
         if n[p, h] == 0.0:
             continue
         k = h if many else 0
-        phi = _phi(links, n, B, s, k, i, p, h)
-        out[h] += links.weight * (links.top[k] * links.size[i] * n[p, h] - phi)
+        phi = n[p, h] * b[k, i] + size * B[p, h]
+        phi -= _dot(z_pointer, z_index, z_value, z, k, i, s, p, h)
+        out[h] += weight * (top[k] * size * n[p, h] - phi)
 
 
 @njit(cache=True)
 def _together_costs(links, tables, labels, i, p, out):  # type: ignore[no-untyped-def]
     """Add what it costs node i to differ from the members of its own block."""
+    n, B, s = tables.n, tables.B, tables.s
+    z_pointer, z_index, z_value, z = links.z_pointer, links.z_index, links.z_value, links.z
+    b, size, weight, label = links.b, links.size[i], links.weight, labels[i]
     K, many = out.shape[0], links.b.shape[0] > 1
-    inside = labels[i] >= 0
     t = np.zeros(K)
     total = 0.0
     for h in range(K):
-        if tables.n[p, h] == 0.0:
+        if n[p, h] == 0.0:
             continue
         k = h if many else 0
-        t[h] = _phi(links, tables.n, tables.B, tables.s, k, i, p, h)
-        if labels[i] == h:
+        t[h] = n[p, h] * b[k, i] + size * B[p, h]
+        t[h] -= _dot(z_pointer, z_index, z_value, z, k, i, s, p, h)
+        if label == h:
             t[h] -= links.own[k, i]
         total += t[h]
     for h in range(K):
-        tau = total
         if many:
             tau = _phi(links, tables.n_all, tables.B_all, tables.s_all, h, i, p, h)
-            if inside:
+            if label >= 0:
                 tau -= links.own[h, i]
             # Under its own metric h the node has no member with label h counted above.
-            out[h] += links.weight * (0.5 * (tau - t[h]) + 0.5 * (total - t[h]))
+            out[h] += weight * (0.5 * (tau - t[h]) + 0.5 * (total - t[h]))
         else:
-            out[h] += links.weight * (total - t[h])
+            out[h] += weight * (total - t[h])
 
 
 @njit(cache=True)

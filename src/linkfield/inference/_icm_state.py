@@ -135,7 +135,7 @@ class TableState:
         """Let everyone wait for a look whom it could move."""
         self.waiting.node[:] = True
         cheapest = _plain(self.field.cheapest)[0]
-        kernels.at_home(self.graph, self.links, self.tables, self.labels, cheapest, self.waiting)
+        kernels.at_home(self.graph, self.links, self.tables, cheapest, self.waiting.node)
 
     def insert(self, order: IntArray) -> None:
         kernels.insert(self.graph, self.links, self.tables, self.labels, order)

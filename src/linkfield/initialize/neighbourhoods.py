@@ -122,7 +122,9 @@ class Neighbourhoods(Parameters):
         classes = _classes_first(closure, sets)
         if self.select == "greedy" and self.filler == "kmeans++" and classes.sum() < n_clusters:
             return self._greedy(data, sets, centres, classes, n_clusters, rng)
-        if len(sets) >= n_clusters:
+        if len(sets) == n_clusters:
+            return centres
+        if len(sets) > n_clusters:
             return centres[self._chosen(data, sets, centres, n_clusters)]
         extra = _apart_from_all(closure, sets, data.weight, rank)
         if extra is not None and len(sets) < n_clusters:
