@@ -1,25 +1,56 @@
-"""Run ``python -m benchmarks [quality|noise|speed|peers] [--draws N]``."""
+"""Run ``python -m benchmarks [quality|noise|speed|growth|warm|peers|all]``."""
 
 import argparse
+import os
+from pathlib import Path
 
-from . import noise, peers, quality, speed
+from . import growth, measure, noise, peers, quality, speed, warm
+from .tables import Settings, finished, save
+
+REPORTS = {
+    "quality": lambda s: finished("Quality", [quality.report(s.draws)], s),
+    "noise": lambda s: finished("Noise", [noise.report(s.draws)], s),
+    "speed": speed.report,
+    "growth": growth.report,
+    "warm": warm.report,
+    "peers": peers.report,
+}
 
 
-def main() -> None:
+def arguments():
+    """Return what the command line says."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument(
-        "which", nargs="?", choices=["quality", "noise", "speed", "peers", "all"], default="all"
+    add = parser.add_argument
+    add("which", nargs="?", choices=[*REPORTS, "all"], default="all")
+    add("--quick", action="store_true", help="tiny sizes, to see that the harness works")
+    add("--out", type=Path, help="folder for the tables (Markdown) and pictures (PNG)")
+    add("--rounds", type=int, help="measurements of every candidate (default 7)")
+    add("--match", default="", help="only cases of speed and growth whose name contains this")
+    add("--draws", type=int, help="draws of constraints, for quality and noise (default 20)")
+    add("--limit", type=float, default=900.0, help="seconds a fit of a peer may take (default 900)")
+    add("--data", type=Path, default=os.environ.get("LINKFIELD_DATA"),
+        help="folder with banking77_minilm.npz, for warm (default: $LINKFIELD_DATA)")  # fmt: skip
+    return parser.parse_args()
+
+
+def main():
+    args = arguments()
+    settings = Settings(
+        quick=args.quick,
+        rounds=args.rounds or (2 if args.quick else 7),
+        match=args.match,
+        out=args.out,
+        data=None if args.data is None else Path(args.data),
+        limit=args.limit,
+        draws=args.draws or (1 if args.quick else 20),
     )
-    parser.add_argument("--draws", type=int, default=20, help="draws of constraints (default 20)")
-    args = parser.parse_args()
-    if args.which in ("quality", "all"):
-        print(quality.report(args.draws))
-    if args.which in ("noise", "all"):
-        print(noise.report(args.draws))
-    if args.which in ("speed", "all"):
-        print(speed.report())
-    if args.which in ("peers", "all"):
-        print(peers.report())
+    if settings.quick:
+        measure.FLOOR = 0.01
+    for name in REPORTS if args.which == "all" else [args.which]:
+        text = REPORTS[name](settings)
+        print(text, flush=True)
+        if settings.out is not None:
+            save(settings.out / f"{name}.md", lambda path, text=text: path.write_text(text))
 
 
 if __name__ == "__main__":

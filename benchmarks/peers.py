@@ -1,168 +1,241 @@
-"""What other packages do with the same small jobs, each tried in an environment of its own.
+"""Other packages at the same jobs, each in an environment of its own.
 
 ``python -m benchmarks peers`` makes throw-away environments, installs the newest release of every
-peer beside current numpy and scikit-learn, runs the probes below and prints one table. A cell says
-what happened, not what a manual promises.
+peer with pip and runs ``peer_probe`` in each. Three tables: what every package can do (a cell says
+what happened, not what a manual promises); time and adjusted Rand index of a fit with 1,000 pairs,
+scored on the rows that no pair touches; faiss beside scikit-learn, an iteration. What does not
+install, or falls, is listed with its error. A quick run tries the running environment only.
 """
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
-import textwrap
 import venv
+from dataclasses import dataclass, field
 from pathlib import Path
 
-#: Name in the table, what pip installs (None: the running environment), how to make an estimator.
+import numpy as np
+from sklearn.metrics import adjusted_rand_score
+
+from .data import Dense
+from .measure import Watch, progress
+from .tables import finished, judged, seconds, table
+
+ROOT = Path(__file__).resolve().parents[1]
+
+#: What pip installs for a peer (None: the running environment), and its methods, each with the
+#: method of linkfield that it stands beside and the bar: linkfield so many times faster.
 PEERS = {
-    "linkfield": (None, "linkfield"),
-    "scikit-learn KMeans": (None, "sklearn"),
-    "active-semi-supervised-clustering": ("active-semi-supervised-clustering metric-learn", "assc"),
-    "k-means-constrained": ("k-means-constrained scikit-learn", "kmc"),
+    "linkfield": (None, {"PCKMeans": None, "MPCKMeans": None}),
+    "scikit-learn": (None, {"KMeans": None}),
+    "active-semi-supervised-clustering": (
+        ["active-semi-supervised-clustering", "metric-learn"],
+        {"PCKMeans": ("PCKMeans", 100), "MPCKMeans": ("MPCKMeans", 1000)},
+    ),
+    "k-means-constrained": (["k-means-constrained", "scikit-learn"], {"KMeansConstrained": None}),
+    # metric-learn 0.7.0 calls what scikit-learn 1.8 removed.
+    "metric-learn": (
+        ["metric-learn", "scikit-learn<1.8"],
+        {"ITML + KMeans": ("MPCKMeans", None)},
+    ),
+    "faiss-cpu": (["faiss-cpu", "scikit-learn"], {"Kmeans": None}),
 }
 
-PROBE = textwrap.dedent(
-    """
-    import json, sys, time, warnings
-    import numpy as np
-    warnings.simplefilter("ignore")
-    before = np.geterr()
-    which = sys.argv[1]
-    if which == "linkfield":
-        from linkfield import Constraints, PCKMeans, MPCKMeans
-        def make(kind, K):
-            return {"soft": PCKMeans, "metric": MPCKMeans}[kind](K, random_state=0)
-        def fit(model, X, must, cannot):
-            return model.fit(X, constraints=Constraints(must, cannot))
-    elif which == "assc":
-        from active_semi_clustering.semi_supervised.pairwise_constraints import PCKMeans, MPCKMeans
-        def make(kind, K):
-            return {"soft": PCKMeans, "metric": MPCKMeans}[kind](n_clusters=K)
-        def fit(model, X, must, cannot):
-            return model.fit(X, ml=[tuple(p) for p in must], cl=[tuple(p) for p in cannot])
-    elif which == "kmc":
-        from k_means_constrained import KMeansConstrained
-        def make(kind, K):
-            return KMeansConstrained(K, random_state=0)
-        def fit(model, X, must, cannot):
-            if len(must) + len(cannot):
-                raise NotImplementedError("no pairs")
-            return model.fit(X)
-    else:
-        from sklearn.cluster import KMeans
-        def make(kind, K):
-            return KMeans(K, n_init=1, random_state=0)
-        def fit(model, X, must, cannot):
-            if len(must) + len(cannot):
-                raise NotImplementedError("no pairs")
-            return model.fit(X)
+#: Packages whose features are compared.
+ESTIMATORS = list(PEERS)[:4]
 
-    found = {}
-    def probe(name, function):
-        try:
-            found[name] = function()
-        except BaseException as error:
-            found[name] = "no" if str(error) == "no pairs" else type(error).__name__
+#: Rows and pairs, of a full and of a quick run.
+SIZES = {False: (3_000, 1_000), True: (400, 100)}
 
+FAISS_SIZES = [(100_000, 32, 20), (1_000_000, 16, 50), (100_000, 384, 100)]
+
+
+@dataclass
+class Found:
+    """What a peer did."""
+
+    version: str = ""
+    features: dict = field(default_factory=dict)
+    fits: dict = field(default_factory=dict)
+    iterations: list = field(default_factory=list)
+    notes: list = field(default_factory=list)
+
+
+def write_data(folder, quick):
+    """Write rows and pairs for the peers; return classes and the rows that no pair touches."""
+    n, number = SIZES[quick]
+    X, y = Dense(n, 16, 10, "float64").make()
     rng = np.random.default_rng(0)
-    y = rng.integers(0, 10, 3000)
-    X = rng.normal(size=(3000, 16)) + 2.0 * rng.normal(size=(10, 16))[y]
-    pairs = rng.integers(0, 3000, size=(1000, 2))
-    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    pairs = np.unique(np.sort(rng.integers(0, n, (2 * number, 2)), axis=1), axis=0)
+    pairs = rng.permutation(pairs[pairs[:, 0] != pairs[:, 1]])[:number]
     same = y[pairs[:, 0]] == y[pairs[:, 1]]
-    small, few = X[:200], np.array([(0, 1), (2, 3)])
-
-    def pairs_work():
-        fit(make("soft", 3), small, few, [(0, 2)])
-        return "yes"
-    def predicts():
-        return "yes" if len(fit(make("soft", 3), small, [], []).predict(X[:7])) == 7 else "no"
-    def sparse_rows():
-        from scipy.sparse import csr_matrix
-        fit(make("soft", 3), csr_matrix(np.maximum(small, 0)), [], [])
-        return "yes"
-    def cloned():
-        from sklearn.base import clone
-        clone(make("soft", 3))
-        return "yes"
-    def chain():
-        n = 3000
-        fit(make("soft", 3), X, np.column_stack([np.arange(n - 1), np.arange(1, n)]), [])
-        return "yes"
-    def reports():
-        fit(make("soft", 2), small, few, [(0, 2)])  # are pairs taken at all?
-        model = fit(make("soft", 2), small, [], [(0, 1), (1, 2), (0, 2)])  # one must break
-        table = getattr(model, "violations_", None)
-        return "no" if table is None else f"yes ({len(table)} listed)"
-    def seconds(kind):
-        def run():
-            fit(make(kind, 10), X[:400], pairs[(pairs < 400).all(1) & same[:len(pairs)]], [])
-            start = time.perf_counter()
-            fit(make(kind, 10), X, pairs[same], pairs[~same])
-            return round(time.perf_counter() - start, 2)
-        return run
-
-    probe("must- and cannot-links", pairs_work)
-    probe("predict for new rows", predicts)
-    probe("sparse rows", sparse_rows)
-    probe("scikit-learn's clone", cloned)
-    probe("must-link chain of 3,000", chain)
-    probe("tells which constraints it broke", reports)
-    found["numpy's error state after import"] = "kept" if np.geterr() == before else "changed"
-    print(json.dumps(found), flush=True)
-    for name, kind in (("1,000 pairs, 3,000 x 16: PCKMeans, s", "soft"),
-                       ("the same with a metric: MPCKMeans, s", "metric")):
-        if found["must- and cannot-links"] == "yes":
-            probe(name, seconds(kind))
-            print(json.dumps(found), flush=True)
-    """
-)
+    np.savez(Path(folder) / "data.npz", X=X, must=pairs[same], cannot=pairs[~same])
+    return y, np.setdiff1d(np.arange(n), pairs)
 
 
 def python_of(folder, packages):
-    """Make an environment and return its python; the running one where nothing is installed."""
+    """Make an environment; return its python and, if pip failed, the error."""
     if packages is None:
         return sys.executable, None
     venv.create(folder, with_pip=True)
     python = str(Path(folder) / "bin" / "python")
-    done = subprocess.run(
-        [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *packages.split()],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    return python, None if done.returncode == 0 else done.stderr.strip().splitlines()[-1]
+    command = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *packages]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return python, None
+    lines = done.stderr.strip().splitlines() or ["no message"]
+    return python, next((line for line in lines if line.startswith("ERROR")), lines[-1])
 
 
-def probed(python, which, limit):
-    """Run the probes; on the time limit keep what was found by then."""
-    command = [python, "-c", PROBE, which]
+def version_of(python, package):
+    """Return the version that is installed in an environment."""
+    code = f"from importlib.metadata import version; print(version({package!r}))"
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "?"
+
+
+def probe(python, arguments, limit):
+    """Run a probe; return the objects it printed and what stopped it, if anything."""
+    command = [python, "-W", "ignore", "-m", "benchmarks.peer_probe", *arguments]
+    env = os.environ if python == sys.executable else clean_environment()
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
-        lines, late = done.stdout.splitlines(), False
-    except subprocess.TimeoutExpired as error:
-        lines, late = (error.stdout or b"").decode().splitlines(), True
-    found = json.loads(lines[-1]) if lines else {}
-    return found, late
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=limit, check=False, cwd=ROOT, env=env
+        )
+        text, error = done.stdout, None
+        if done.returncode:
+            error = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
+    except subprocess.TimeoutExpired as late:
+        text, error = (late.stdout or b"").decode(), "late"
+    lines = [line for line in text.splitlines() if line.startswith("{")]
+    return [json.loads(line) for line in lines], error
 
 
-def report(limit=120):
-    """Return the table as Markdown."""
-    results, notes = {}, []
-    for name, (packages, which) in PEERS.items():
-        with tempfile.TemporaryDirectory() as folder:
-            python, problem = python_of(folder, packages)
-            if problem is not None:
-                notes.append(f"{name} did not install: {problem}")
-                continue
-            results[name], late = probed(python, which, limit)
-            if late:
-                notes.append(f"{name}: stopped after {limit} s")
-    rows = list(results["linkfield"])
-    lines = ["| | " + " | ".join(results) + " |", "|---|" + "---|" * len(results)]
-    for row in rows:
-        missing = f"> {limit}" if row.endswith(", s") else "-"
-        cells = [
-            str(found.get(row, missing if found.get(rows[0]) == "yes" else "-"))
-            for found in results.values()
-        ]
-        lines.append(f"| {row} | " + " | ".join(cells) + " |")
-    return "\n".join(lines + [""] + [f"- {note}" for note in notes])
+def clean_environment():
+    """Return the environment without paths that would lead to packages of the running python."""
+    return {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
+
+
+def tried(name, folder, settings):
+    """Install one peer and run all its probes."""
+    packages, methods = PEERS[name]
+    found = Found()
+    with tempfile.TemporaryDirectory() as place:
+        progress(f"peers: installing {name}" if packages else f"peers: {name}")
+        python, problem = python_of(place, packages)
+        if problem is not None:
+            found.notes.append(f"{name} did not install: {problem}")
+            return found
+        found.version = version_of(python, name)
+        if name in ESTIMATORS:
+            answers, error = probe(python, [name, "features", folder], settings.limit)
+            found.features = {k: v for answer in answers for k, v in answer.items()}
+            found.notes += [f"{name}, features: {error}"] if error else []
+        for method in methods:
+            progress(f"peers: {name} {method}")
+            found.fits[method], error = probe(python, [name, method, folder], settings.limit)
+            if error == "late":
+                done = len(found.fits[method])
+                error = f"stopped after {settings.limit:g} s, {done} fits done"
+            found.notes += [f"{name} {method}: {error}"] if error else []
+        if name == "faiss-cpu":
+            sizes = [json.dumps(FAISS_SIZES), str(settings.rounds)]
+            arguments = [name, "iterations", folder, *sizes]
+            found.iterations, error = probe(python, arguments, settings.limit)
+            found.notes += [f"{name}, iterations: {error}"] if error else []
+    return found
+
+
+@dataclass(frozen=True)
+class Score:
+    """Median seconds and mean adjusted Rand index over the seeds; nan where nothing came."""
+
+    seconds: float
+    rand: float
+
+    @classmethod
+    def of(cls, answers, y, outside):
+        """Summarise the answers of a method, scored on rows outside the constraints."""
+        if not answers:
+            return cls(np.nan, np.nan)
+        found = [adjusted_rand_score(y[outside], np.array(a["labels"])[outside]) for a in answers]
+        return cls(float(np.median([a["seconds"] for a in answers])), float(np.mean(found)))
+
+
+def features_table(results):
+    """Return what every package can do."""
+    shown = {name: results[name] for name in ESTIMATORS if name in results}
+    rows = [
+        [row, *(found.features.get(row, "-") for found in shown.values())]
+        for row in results["linkfield"].features
+    ]
+    head = ["", *(f"{name} {found.version}" for name, found in shown.items())]
+    return f"## What happens when it is tried\n\n{table(head, rows)}"
+
+
+def comparison(score, own, bar, late, quiet, settings):
+    """Return how many times faster linkfield is, and its Rand index beside the peer's."""
+    time = settings.limit if late else score.seconds
+    if np.isnan(time):
+        return "-", "-"
+    factor, sign = time / own.seconds, "> " if late else ""
+    text = f"{sign}{factor:,.3g} x"
+    faster = judged(text, factor, bar, settings, f"{bar} x", least=True, quiet=quiet)
+    if np.isnan(score.rand):
+        return faster, f"{own.rand:.3f}"
+    equal = None if bar is None else round(score.rand, 3)
+    rand = judged(f"{own.rand:.3f}", round(own.rand, 3), equal, settings, least=True)
+    return faster, rand
+
+
+def fits_table(results, y, outside, watch, settings):
+    """Return times and adjusted Rand indices of all methods."""
+    own = {m: Score.of(a, y, outside) for m, a in results["linkfield"].fits.items()}
+    rows = []
+    for name, found in results.items():
+        for method, answers in found.fits.items():
+            late = not answers and any(f"{name} {method}: stopped" in n for n in found.notes)
+            score = Score.of(answers, y, outside)
+            beside = PEERS[name][1][method]
+            faster, rand = "-", "-"
+            if beside is not None:
+                mine = own[beside[0]]
+                faster, rand = comparison(score, mine, beside[1], late, watch.quiet, settings)
+            took = f"> {settings.limit:g} s" if late else "error"
+            took = took if np.isnan(score.seconds) else seconds(score.seconds)
+            index = "-" if np.isnan(score.rand) else f"{score.rand:.3f}"
+            rows.append([f"{name} {found.version}", method, took, index, faster, rand])
+    head = ["package", "method", "a fit", "ARI off the constraints", "linkfield is faster by"]
+    pairs = SIZES[settings.quick][1]
+    intro = (
+        f"## A fit\n\n{len(y):,} x 16, K 10, {pairs:,} pairs (scikit-learn, k-means-constrained "
+        "and faiss take none). Median time and mean adjusted Rand index of 3 seeds, defaults, "
+        f"scored on the {len(outside):,} rows that no pair touches. linkfield's PCKMeans stands "
+        "beside PCKMeans, its MPCKMeans beside what learns a metric. Other work took "
+        f"{watch} of the machine meanwhile."
+    )
+    return intro + "\n\n" + table([*head, "linkfield's ARI"], rows)
+
+
+def faiss_table(found):
+    """Return faiss beside lloyd."""
+    rows = [[a["data"], seconds(a["lloyd"]), a["ratio"]] for a in found.iterations]
+    head = ["data", "lloyd, an iteration", "faiss-cpu, ratio"]
+    return f"## faiss, an iteration\n\n{table(head, rows)}"
+
+
+def report(settings):
+    """Return all tables as Markdown."""
+    with tempfile.TemporaryDirectory() as folder, Watch() as watch:
+        y, outside = write_data(folder, settings.quick)
+        names = [n for n in PEERS if PEERS[n][0] is None or not settings.quick]
+        results = {name: tried(name, folder, settings) for name in names}
+    parts = [features_table(results), fits_table(results, y, outside, watch, settings)]
+    if any(found.iterations for found in results.values()):
+        parts.append(faiss_table(results["faiss-cpu"]))
+    notes = [note for found in results.values() for note in found.notes]
+    if notes:
+        parts.append("## Notes\n\n" + "\n".join(f"- {note}" for note in notes))
+    return finished("Peers", parts, settings)

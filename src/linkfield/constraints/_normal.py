@@ -91,6 +91,26 @@ def as_weights(weight: Any, n_pairs: int, name: str) -> FloatArray:
     return weights
 
 
+def distinct(positions: IntArray) -> IntArray:
+    """Return the distinct positions, sorted; by counting where they lie close enough."""
+    top = int(positions.max(initial=-1)) + 1
+    if top > 20 * len(positions) + 1000:
+        return np.unique(positions)
+    seen = np.zeros(top, dtype=bool)
+    seen[positions] = True
+    return np.flatnonzero(seen)
+
+
+def places(among: IntArray, positions: IntArray) -> IntArray:
+    """Return where each position stands among the sorted ones, all of which occur there."""
+    top = int(among.max(initial=-1)) + 1
+    if top > 20 * len(among) + 1000:
+        return np.searchsorted(among, positions)
+    place = np.zeros(top, dtype=np.int64)
+    place[among] = np.arange(len(among))
+    return place[positions]
+
+
 def unique_rows(columns: IntArray) -> tuple[IntArray, IntArray]:
     """Return the distinct rows of a table of numbers >= 0, sorted, and where each is first.
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
-from ._normal import IntArray, unique_rows
+from ._normal import IntArray, places, unique_rows
 from .labels import PartialLabels
 from .pairs import PAIR_BUDGET, Constraints, check_budget
 
@@ -89,7 +89,7 @@ class Closure:
         table, labels = constraints.pairs(labels=False), constraints.labels
         rows = constraints.tied_rows()
         n_rows, n_classes = len(rows), len(labels.classes)
-        ends = np.searchsorted(rows, np.column_stack([table["a"], table["b"]]))
+        ends = places(rows, np.column_stack([table["a"], table["b"]]))
         is_must = table["kind"] == "must"
         # A class is a node of its own, joined to its rows: a star instead of a clique.
         star = np.column_stack([np.searchsorted(rows, labels.rows), n_rows + labels.codes])

@@ -278,7 +278,7 @@ class Constraints:
 
     def tied_rows(self) -> IntArray:
         """Return the rows that occur in any constraint, in ascending order."""
-        return np.unique(np.r_[self._pairs.ravel(), self._labels.rows])
+        return normal.distinct(np.r_[self._pairs.ravel(), self._labels.rows])
 
     def _named(self, rows: IntArray) -> list[Any]:
         return rows.tolist() if self._ids is None else self._ids[rows].tolist()

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import ContradictionError
-from ._normal import FloatArray, IntArray, unique_rows
+from ._normal import FloatArray, IntArray, places, unique_rows
 from .blocks import Blocks
 from .closure import Closure, between, must_components, within
 from .labels import PartialLabels
@@ -139,7 +139,7 @@ def tie(
     closed = constraints.closure()
     scaled = constraints.scaled(constraint_weight)
     given = scaled.pairs(labels=False)
-    ends = np.searchsorted(closed.rows, np.column_stack([given["a"], given["b"]]))
+    ends = places(closed.rows, np.column_stack([given["a"], given["b"]]))
     must, weight = given["kind"] == "must", given["weight"].copy()
     node = _hard_nodes(scaled, closed, ends[must & np.isinf(weight)])
     _check_hard(scaled, closed, node, ends[~must & np.isinf(weight)])

@@ -32,8 +32,9 @@ IntArray = NDArray[np.int64]
 T = TypeVar("T")
 
 #: A block is worth about so many multiplications in a pass over all centres, and has no fewer
-#: rows than the first number and need have no more than the second; there are so many at most.
-BLOCK_WORK, BLOCK_ROWS, MOST_BLOCKS = 40_000_000, (512, 8192), 32
+#: rows than the first number and need have no more than the second; there are so many at most,
+#: unless a block would hold more than so many numbers (of data larger than memory, say).
+BLOCK_WORK, BLOCK_ROWS, MOST_BLOCKS, BLOCK_NUMBERS = 40_000_000, (512, 8192), 32, 16_000_000
 
 #: All blocks' results together take no more than this many numbers (64 MB).
 RESULT_NUMBERS = 8_000_000
@@ -81,9 +82,10 @@ class ArrayEngine:
 
     def blocks(self, result: int = 0) -> list[slice]:
         """Cut the rows; ``result`` says how many numbers each block gives back."""
-        n = len(self.rows)
-        most = min(MOST_BLOCKS, max(1, RESULT_NUMBERS // max(result, 1)))
-        fair = BLOCK_WORK // max(1, self.rows.shape[1] * self.n_clusters)
+        n, d = self.rows.shape
+        most = max(MOST_BLOCKS, n * d // BLOCK_NUMBERS)
+        most = min(most, max(1, RESULT_NUMBERS // max(result, 1)))
+        fair = BLOCK_WORK // max(1, d * self.n_clusters)
         count = max(1, min(most, n // min(max(fair, BLOCK_ROWS[0]), BLOCK_ROWS[1])))
         edges = [n * k // count for k in range(count + 1)]
         return [slice(a, b) for a, b in pairwise(edges)]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-__all__ = ["PlainField", "Work", "begin", "energy", "sweep", "sweep_components"]
+__all__ = ["PlainField", "Work", "begin", "energy", "insert", "sweep", "sweep_components"]
 
 #: As in _icm_kernels: a move must gain this share of the costs it compares.
 GAIN = 1e-12
@@ -44,6 +44,28 @@ class Work(NamedTuple):
     members: Any
     group: Any
     component: Any
+
+
+@njit(cache=True)
+def insert(field, labels, order):  # type: ignore[no-untyped-def]
+    """Label the nodes one after the other; those without a label do not count."""
+    unary, _, _, pointer, neighbour, gap = field
+    extra = np.zeros(unary.shape[1])
+    for i in order:
+        for at in range(pointer[i], pointer[i + 1]):
+            other = labels[neighbour[at]]
+            if other >= 0:
+                extra[other] += gap[at]
+        best, low = 0, unary[i, 0] + extra[0]
+        for h in range(1, extra.shape[0]):
+            value = unary[i, h] + extra[h]
+            if value < low:
+                best, low = h, value
+        for at in range(pointer[i], pointer[i + 1]):
+            other = labels[neighbour[at]]
+            if other >= 0:
+                extra[other] = 0.0
+        labels[i] = best
 
 
 @njit(cache=True)

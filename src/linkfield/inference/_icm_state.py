@@ -46,8 +46,9 @@ class State(Protocol):
 
 def state_of(field: PottsField, start: IntArray | None) -> State:
     """Prepare a field; nodes have no label yet unless ``start`` gives them one."""
-    if start is not None and field.entailed is None and field.agree_cost.ndim == 1:
-        return PlainState(field, np.array(start, dtype=np.int64))
+    if field.entailed is None and field.agree_cost.ndim == 1:
+        nobody = np.full(field.n_nodes, -1, dtype=np.int64)
+        return PlainState(field, nobody if start is None else np.array(start, dtype=np.int64))
     return TableState.of(field, start)
 
 
@@ -73,10 +74,12 @@ class PlainState:
         )
         work = (self.labels, visit, self.waiting, stale, starts, members, group, component)
         self.work = edge_kernels.Work(*_plain(*work))
-        edge_kernels.begin(self.plain, self.work)
+        if (self.labels >= 0).all():
+            edge_kernels.begin(self.plain, self.work)
 
     def insert(self, order: IntArray) -> None:
-        raise NotImplementedError("every node has a label already")
+        edge_kernels.insert(self.plain, self.labels, order)
+        edge_kernels.begin(self.plain, self.work)
 
     def sweep(self, start: int, more: int) -> tuple[int, bool]:
         moves, settled = edge_kernels.sweep(self.plain, self.work, start, more * len(self.labels))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from .._random import RandomState, as_generator
 from ..field import PottsField
 from .base import Inference, InferenceResult
+from .block_start import block_labels
 
 __all__ = ["ICM"]
 
@@ -62,10 +63,11 @@ class ICM(Inference):
                     f"0..{field.n_labels - 1}"
                 )
         rng = as_generator(random_state)
+        if start is None:
+            start = block_labels(field, rng)
         state = state_of(field.finite, start)
         if start is None:
             state.insert(field.structure.visit[rng.permutation(field.n_nodes)])
-            state = state_of(field.finite, state.labels)
         sweeps, moved = 0, True
         while moved and sweeps < self.max_sweeps:
             sweeps += 1
