@@ -16,6 +16,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from joblib import cpu_count, effective_n_jobs
+from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
 
 __all__ = ["n_threads", "run", "single_blas", "spread", "threads"]
@@ -44,8 +45,15 @@ def n_threads(n_jobs: int | None = None) -> int:
     if n_jobs is not None:
         return int(effective_n_jobs(n_jobs))
     allowed = [library.num_threads for library in _controller().lib_controllers]
-    given = effective_n_jobs(-1)  # 1 inside a joblib thread, which has its core already
-    return max(1, min(given, cpu_count(), max(allowed, default=1)))
+    if _in_joblib_thread():
+        return 1
+    return max(1, min(effective_n_jobs(-1), cpu_count(), max(allowed, default=1)))
+
+
+def _in_joblib_thread() -> bool:
+    """Whether this is one of several threads of joblib's, which has its core already."""
+    level = getattr(get_active_backend()[0], "nesting_level", None) or 0
+    return level > 0 and threading.current_thread() is not threading.main_thread()
 
 
 @contextmanager

@@ -93,14 +93,15 @@ def assign(X, offset, terms, weight, labels, first, last, tied, fused, sums, bou
         labels[i] = new
         changed += 1
         if fused:
+            factor = weight[i]
             if terms.directional:
                 length = _length(X, i, terms.theta)
-                scale = one / np.sqrt(length) if length > 0 else zero
+                factor = factor / np.sqrt(np.float64(length)) if length > 0 else 0.0
             enter(sums, weight[i], new, 1.0)
-            _add(X, i, sums.sums[new], weight[i] * scale)
+            _add(X, i, sums.sums[new], factor)
             if old >= 0:
                 enter(sums, weight[i], old, -1.0)
-                _add(X, i, sums.sums[old], -weight[i] * scale)
+                _add(X, i, sums.sums[old], -factor)
     return changed, sure
 
 
@@ -116,7 +117,7 @@ def transfer(X, offset, theta, weight, rows, old, new, first, last, sums):  # ty
         factor = weight[i]
         if theta.shape[0] > 0:
             length = _length(X, i, theta)
-            factor = factor / np.sqrt(length) if length > 0 else 0.0
+            factor = factor / np.sqrt(np.float64(length)) if length > 0 else 0.0
         if after >= 0:
             enter(sums, weight[i], after, 1.0)
             _add(X, i, sums.sums[after], factor)

@@ -96,8 +96,11 @@ class Cosine(Distortion):
         (M, old), (moved, new) = before, after
         if not np.array_equal(old.theta, new.theta):
             return None
-        gap = self.unit(moved, new) - self.unit(M, old)
-        return Drift(1.0, 1.0, np.sqrt(np.einsum("hm,m->h", gap**2, new.theta)))
+        before_unit, after_unit = self.unit(M, old), self.unit(moved, new)
+        shift = np.sqrt(np.einsum("hm,m->h", (after_unit - before_unit) ** 2, new.theta))
+        # A centre without direction has √(2D) = √2 to everything, which is no vector's distance.
+        vanished = before_unit.any(axis=1) != after_unit.any(axis=1)
+        return Drift(1.0, 1.0, np.where(vanished, np.sqrt(2.0), shift))
 
     def pair(self, rows: Rows, i: Any, j: Any, metric: Metric) -> FloatArray:
         scale = np.asarray(self.row_scale(rows, metric), np.float64)

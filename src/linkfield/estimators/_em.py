@@ -345,6 +345,7 @@ def _kept(now: _Run) -> tuple[IntArray, Model, Statistics | None, int]:
 def _restore(now: _Run, kept: tuple[IntArray, Model, Statistics | None, int]) -> None:
     """Go back to where a run stood."""
     now.standing.labels[:], now.model, now.standing.stats = kept[:3]
+    now.standing.bounds.forget(slice(None))
     del now.history[kept[3] :]
 
 

@@ -190,11 +190,16 @@ class Setup:
         return np.argsort(self.keys)
 
     def same_rows(self, before: Setup) -> bool:
-        """Say whether another problem has the same rows, weights, measure and metric."""
+        """Say whether another problem has the same rows, weights, measure and metric.
+
+        The keys of its rows must have been worked out before the data could change.
+        """
         mine, other = self.recipe, before.recipe
         names = ("n_clusters", "distortion", "prior", "logdet_weight", "use_pairs")
         return (
-            all(getattr(mine, name) == getattr(other, name) for name in names)
+            "keys" in before.__dict__
+            and all(getattr(mine, name) == getattr(other, name) for name in names)
+            and mine.metric.kind == other.metric.kind
             and np.array_equal(self.problem.engine.weight, before.problem.engine.weight)
             and np.array_equal(self.moments.second, before.moments.second)
             and np.array_equal(self.keys, before.keys)

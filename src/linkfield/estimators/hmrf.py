@@ -22,7 +22,7 @@ from .._rows import DenseRows, Rows
 from .._threads import single_blas, threads
 from ..constraints import Constraints
 from ..distortions import Distortion, Metric, as_distortion, as_penalty
-from ..engine import ArrayEngine
+from ..engine import ArrayEngine, Assignment
 from ..estimation import as_prior
 from ..exceptions import InfeasibleConstraintsError
 from ..inference import as_inference
@@ -310,9 +310,11 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         if len(self.labels_) == len(labels):
             labels[:] = self.labels_
         before: Setup | None = getattr(self, "_setup", None)
-        last = None
-        if before is not None and self.converged_ and setup.same_rows(before):
-            last = self._standing
+        # Taken away, so that a fit that fails halfway leaves no half-changed state behind.
+        last: Assignment | None = self.__dict__.pop("_standing", None)
+        settled = self.converged_ and self._tol <= self.tol
+        if before is None or not settled or not setup.same_rows(before):
+            last = None
         return Start(model, labels, self._step, last, lasting=True)
 
     def _reporter(self, start: int) -> Any:
@@ -330,6 +332,9 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         self._model, self._offset, self._step = model, setup.offset, outcome.step
         self._measure = setup.recipe.distortion.name
         self._setup, self._fit_X, self._standing = setup, X, outcome.standing
+        self._tol = float(self.tol)
+        if self.warm_start:
+            _ = setup.keys  # of the data as they are now
         self._label_offsets = problem.objective.label_offsets(model)
         total = float(outcome.stats.weight.sum())
         spread = problem.objective.data(outcome.stats, model)

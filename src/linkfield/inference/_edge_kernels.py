@@ -98,7 +98,7 @@ def sweep(field, work, start, limit):  # type: ignore[no-untyped-def]
     unary, cheapest, noise, pointer, neighbour, gap = field
     labels, waiting, stale, group = work.labels, work.waiting, work.stale, work.group
     n, K = unary.shape
-    extra, queue = np.zeros(K), np.empty(n, np.int64)  # a node waits once, so n places do
+    extra, queue = np.zeros(K), np.empty(n, np.int64)
     head, length, moves, step, visits = 0, 0, 0, 0, 0
     while step < n or (length > 0 and visits < limit):
         if step < n:
@@ -146,7 +146,8 @@ def sweep(field, work, start, limit):  # type: ignore[no-untyped-def]
                         length += 1
                 if group[j] >= 0:
                     stale[group[j]] = True
-    return moves, length == 0
+    # Whoever found no place in the queue still waits, for the next sweep.
+    return moves, not waiting.any()
 
 
 @njit(cache=True)
@@ -210,6 +211,7 @@ def _move(field, work, c, label):  # type: ignore[no-untyped-def]
         if work.labels[i] == label:
             continue
         work.labels[i] = label
+        work.waiting[i] = True
         for at in range(field.pointer[i], field.pointer[i + 1]):
             j = field.neighbour[at]
             work.waiting[j] = True

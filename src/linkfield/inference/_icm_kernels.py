@@ -475,6 +475,7 @@ def sweep_components(graph, links, tables, labels, groups, waiting):  # type: ig
             i = groups.node[at]
             if labels[i] != best:
                 _place(links, tables, labels, i, best)
+                waiting.node[i] = True
                 _stir(graph, links, waiting, i)
     _wake(links, waiting)
     return moves
