@@ -21,7 +21,7 @@ from linkfield.distortions import (
     SquaredEuclidean,
     start_metric,
 )
-from linkfield.engine import ArrayEngine
+from linkfield.engine import ArrayEngine, Assignment
 from linkfield.estimation import Model
 
 Array = np.ndarray
@@ -71,6 +71,13 @@ def make(
     return rows, weight, rng.random(n) < 0.8, model, rng.uniform(0.0, 0.3, K), rng
 
 
+def assigned(engine: ArrayEngine, model: Model, offsets: Array, labels: Array) -> Any:
+    """Label the free rows, in place; return the statistics that belong to them."""
+    standing = Assignment(engine, labels)
+    standing.assign(model, offsets)
+    return standing.stats
+
+
 # ---------------------------------------------------------------------------
 # assignment
 
@@ -82,18 +89,32 @@ def test_free_rows_take_their_nearest_centre(distortion: Any, kind: str, seed: i
     engine = Blocks(rows, weight, free, distortion, K)
     start = np.where(free & (rng.random(40) < 0.5), -1, rng.integers(0, K, size=40))
     labels = start.copy()
-    stats = engine.assign(model, offsets, labels)
+    stats = assigned(engine, model, offsets, labels)
     table = distortion.table(rows, model.centres, model.metric) + offsets
     np.testing.assert_array_equal(labels[~free], start[~free])
     np.testing.assert_array_equal(labels[free], table.argmin(axis=1)[free])
-    # The statistics are those of the free rows alone.
+    # The statistics are those of all rows that have a label.
     scale = distortion.row_scale(rows, model.metric)
     unit = rows.dense() * (1.0 if scale is None else scale[:, None])
     for h in range(K):
-        mine = free & (labels == h)
+        mine = labels == h
         assert stats.count[h] == (mine & (weight > 0)).sum()
         np.testing.assert_allclose(stats.weight[h], weight[mine].sum())
         np.testing.assert_allclose(stats.sums[h], weight[mine] @ unit[mine], atol=1e-11)
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+def test_a_cluster_that_everyone_left_has_no_sums(storage: Any) -> None:
+    """Not even the rounding of what came and went: its centre would be made of that."""
+    X, weight = np.array([[0.1], [0.2], [0.3], [5.0]]), np.array([0.1, 0.2, 0.3, 1.0])
+    rows = SquaredEuclidean().rows(storage(X))
+    engine = ArrayEngine(rows, weight, np.ones(4, bool), SquaredEuclidean(), 2)
+    standing, metric = Assignment(engine, np.full(4, -1)), start_metric("identity", 1, 2)
+    for centres in ([[0.2], [5.0]], [[90.0], [1.0]]):
+        standing.assign(Model(np.array(centres), metric), np.zeros(2))
+    assert standing.labels.tolist() == [1, 1, 1, 1]
+    assert standing.stats is not None
+    assert standing.stats.count[0] == standing.stats.weight[0] == standing.stats.sums[0, 0] == 0.0
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -103,7 +124,7 @@ def test_assignment_is_right_up_to_rounding(dtype: Any, seed: int) -> None:
         SquaredEuclidean(), "diagonal", seed, n=60, d=5, dtype=dtype
     )
     labels = np.full(60, -1)
-    Blocks(rows, weight, free, SquaredEuclidean(), K).assign(model, offsets, labels)
+    assigned(Blocks(rows, weight, free, SquaredEuclidean(), K), model, offsets, labels)
     assert (labels[~free] == -1).all()
     exact = SquaredEuclidean().table(rows.float64(), model.centres, model.metric) + offsets
     chosen = exact[np.arange(60), labels][free]
@@ -116,7 +137,7 @@ def test_a_row_moves_only_for_a_strictly_nearer_centre() -> None:
     model = Model(np.array([[-1.0], [1.0], [5.0]]), start_metric("identity", 1, 3))
     engine = ArrayEngine(rows, np.ones(4), np.ones(4, bool), SquaredEuclidean(), 3)
     labels = np.array([1, 2, -1, 0])
-    engine.assign(model, np.zeros(3), labels)
+    assigned(engine, model, np.zeros(3), labels)
     # Ties keep the old label; a worse or no label goes to the first of the best.
     np.testing.assert_array_equal(labels, [1, 0, 0, 1])
 
@@ -127,7 +148,7 @@ def test_offsets_count_in_the_assignment(seed: int) -> None:
     engine = Blocks(rows, weight, np.ones(40, bool), SquaredEuclidean(), K)
     offsets = -model.metric.logdet()
     labels = np.full(40, -1)
-    engine.assign(model, offsets, labels)
+    assigned(engine, model, offsets, labels)
     table = SquaredEuclidean().table(rows, model.centres, model.metric) + offsets
     np.testing.assert_array_equal(labels, table.argmin(axis=1))
 
@@ -203,7 +224,7 @@ def test_the_number_of_threads_changes_no_bit(
         engine = Blocks(rows, weight, np.ones(n, bool), distortion, K, n_jobs)
         object.__setattr__(engine, "size", 3_000)
         labels = np.full(n, -1)
-        stats = engine.assign(model, np.zeros(K), labels)
+        stats = assigned(engine, model, np.zeros(K), labels)
         again = engine.statistics(labels, model.metric)
         arrays = [labels, stats.count, stats.weight, stats.sums, again.sums,
                   engine.moment(model.metric)]  # fmt: skip
@@ -216,7 +237,7 @@ def test_the_number_of_threads_changes_no_bit(
             np.testing.assert_array_equal(a, b)
 
 
-def test_results_come_in_the_order_of_theblocks() -> None:
+def test_results_come_in_the_order_of_the_blocks() -> None:
     rows = SquaredEuclidean().rows(np.zeros((30, 1)))
     for n_jobs in (1, 3):
         engine = Blocks(rows, np.ones(30), np.ones(30, bool), SquaredEuclidean(), 2, n_jobs)

@@ -115,7 +115,7 @@ class Rows(ABC):
         if self.compiled is None:
             return np.asarray(self.square_dot(a[None, :])[:, 0])
         out = np.empty(len(self), self.dtype)
-        self._spread("lengths", a.astype(self.dtype), np.empty(0, np.int64), out=out)
+        self._spread("lengths", a.astype(self.dtype), out=out)
         return out
 
     def projected(self, direction: FloatArray) -> FloatArray:

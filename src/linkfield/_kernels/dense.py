@@ -353,12 +353,12 @@ def gradient(X, theta, weight, labels, unit, first, last, by_cluster, squares): 
 
 
 @_compiled
-def lengths(X, offset, theta, rows, first, last, out):  # type: ignore[no-untyped-def]
-    """Set Σ a x² of rows (positions, or empty for all)."""
+def lengths(X, offset, theta, first, last, out):  # type: ignore[no-untyped-def]
+    """Set Σ a x² of every row."""
     x = np.empty(X.shape[1], X.dtype)
-    for at in range(first, last):
-        _fetch(X, offset, rows[at] if rows.shape[0] > 0 else at, x)
-        out[at] = _length(x, theta)
+    for i in range(first, last):
+        _fetch(X, offset, i, x)
+        out[i] = _length(x, theta)
 
 
 @_compiled

@@ -161,10 +161,10 @@ def gradient(X, theta, weight, labels, unit, first, last, by_cluster, squares): 
 
 
 @_compiled
-def lengths(X, offset, theta, rows, first, last, out):  # type: ignore[no-untyped-def]
-    """Set Σ a x² of rows (positions, or empty for all)."""
-    for at in range(first, last):
-        out[at] = _length(X, rows[at] if rows.shape[0] > 0 else at, theta)
+def lengths(X, offset, theta, first, last, out):  # type: ignore[no-untyped-def]
+    """Set Σ a x² of every row."""
+    for i in range(first, last):
+        out[i] = _length(X, i, theta)
 
 
 @_compiled

@@ -103,17 +103,6 @@ class ArrayEngine:
 
     # ------------------------------------------------------------- assignment
 
-    def assign(self, model: Model, offsets: FloatArray, labels: IntArray) -> Statistics:
-        """Give every free row its nearest centre, in place; return the free rows' statistics.
-
-        A row changes its label (-1: none yet) only for a strictly nearer centre.
-        """
-        from .assignment import Assignment
-
-        standing = Assignment(self, labels)
-        standing.assign(model, offsets)
-        return standing.free_statistics(model)
-
     def costs(self, rows: Rows, model: Model, offsets: FloatArray) -> NDArray[Any]:
         """Return the cost of every label for some rows, up to a constant a row."""
         costs = self.distortion.products(rows, model.centres, model.metric)

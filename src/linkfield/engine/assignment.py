@@ -135,6 +135,7 @@ class Assignment:
         for _, _, part in found:
             if part is not None:
                 self.stats.take_in(part)
+        self.stats.clear_empty()
         self.changed = sum(changed for changed, _, _ in found)
         self.moved += self.changed
         sizes = [block.stop - block.start for block in blocks]
@@ -195,14 +196,7 @@ class Assignment:
             compiled.X, compiled.offset, theta, engine.weight, rows, old,
             np.ascontiguousarray(new), 0, len(new), self.stats.in_place,
         )  # fmt: skip
-
-    def free_statistics(self, model: Model) -> Statistics:
-        """Return the statistics of the free rows alone."""
-        if not len(self.engine.tied):
-            assert self.stats is not None
-            return self.stats
-        labels = np.where(self.engine.free, self.labels, -1)
-        return self.engine.statistics(labels, model.metric)
+        self.stats.clear_empty()
 
     def replaced(self, stats: Statistics) -> None:
         """Note that labels were changed from outside, and what the statistics are now."""

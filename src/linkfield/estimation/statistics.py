@@ -68,6 +68,17 @@ class Statistics:
         self.weight[:] += other.weight
         self.sums[:] += other.sums
 
+    def clear_empty(self) -> None:
+        """Set the sums of empty clusters to 0: rows that came and went leave rounding behind.
+
+        A centre made of that rounding would be anywhere.
+        """
+        empty = self.count == 0
+        if empty.any() and (self.weight[empty].any() or self.sums[empty].any()):
+            self.known.clear()
+            self.weight[empty] = 0.0
+            self.sums[empty] = 0.0
+
     def __add__(self, other: Statistics) -> Statistics:
         moment = self.moment
         if moment is not None and other.moment is not None:
