@@ -110,7 +110,7 @@ def test_a_cluster_that_everyone_left_has_no_sums(storage: Any) -> None:
     rows = SquaredEuclidean().rows(storage(X))
     engine = ArrayEngine(rows, weight, np.ones(4, bool), SquaredEuclidean(), 2)
     standing, metric = Assignment(engine, np.full(4, -1)), start_metric("identity", 1, 2)
-    for centres in ([[0.2], [5.0]], [[90.0], [1.0]]):
+    for centres in ([[0.2], [5.0]], [[0.1], [0.4]], [[90.0], [1.0]]):  # they leave by and by
         standing.assign(Model(np.array(centres), metric), np.zeros(2))
     assert standing.labels.tolist() == [1, 1, 1, 1]
     assert standing.stats is not None
