@@ -1,10 +1,10 @@
-"""Run ``python -m benchmarks [quality|noise|speed|growth|warm|peers|all]``."""
+"""Run ``python -m benchmarks [quality|noise|speed|growth|warm|small|peers|all]``."""
 
 import argparse
 import os
 from pathlib import Path
 
-from . import growth, measure, noise, peers, quality, speed, warm
+from . import growth, measure, noise, peers, quality, small, speed, warm
 from .tables import Settings, finished, save
 
 REPORTS = {
@@ -13,6 +13,7 @@ REPORTS = {
     "speed": speed.report,
     "growth": growth.report,
     "warm": warm.report,
+    "small": small.report,
     "peers": peers.report,
 }
 
