@@ -290,10 +290,7 @@ class PottsField:
         return self.structure.connected
 
     def written_out(self, budget: int = PAIR_BUDGET) -> PottsField:
-        """Return the same field with all entailed links as edges; refused above ``budget``.
-
-        Needs nodes that stand for one row each.
-        """
+        """Return the same field with all entailed links as edges; refused above ``budget``."""
         links = self.entailed
         if links is None:
             return self
@@ -313,7 +310,8 @@ class PottsField:
         cannot = np.concatenate([between(order, starts, links.block_pairs), *outer])
         phi_must, phi_cannot = (_pair_terms(links, pairs) for pairs in (must, cannot))
         zeros = np.zeros_like(phi_must), np.zeros_like(phi_cannot)
-        agree = np.concatenate([zeros[0], links.weight * (links.top - phi_cannot)])
+        rows = links.size[cannot].prod(axis=1)[:, None]  # pairs of rows that two nodes stand for
+        agree = np.concatenate([zeros[0], links.weight * (links.top * rows - phi_cannot)])
         differ = np.concatenate([links.weight * phi_must, zeros[1]])
         width = max(self.agree_cost.ndim, 1 + (agree.shape[1] > 1))
         mine = [_as_width(c, width, self.n_labels) for c in (self.agree_cost, self.differ_cost)]
@@ -340,10 +338,11 @@ def edge_costs(
 
 
 def _pair_terms(links: EntailedLinks, pairs: IntArray) -> FloatArray:
-    """Return φ of pairs of nodes, a column a metric."""
+    """Return Σ φ over the pairs of rows that pairs of nodes stand for, a column a metric."""
     i, j = pairs.T
+    n_i, n_j = links.size[i], links.size[j]
     columns = [
-        b[i] + b[j] - z.product(i, j).dot(np.ones((1, z.shape[1])))[:, 0]
+        n_j * b[i] + n_i * b[j] - z.product(i, j).dot(np.ones((1, z.shape[1])))[:, 0]
         for b, z in zip(links.b, links.z, strict=True)
     ]
     return np.column_stack(columns)

@@ -98,6 +98,16 @@ def optimum(field: PottsField) -> float:
     return min(field.energy(labels) for labels in every)
 
 
+@given(seed=seeds)
+def test_nodes_of_several_rows_are_written_out_alike(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    field = random_field("contracted", rng)
+    out = field.written_out()
+    for _ in range(4):
+        labels = rng.integers(0, field.n_labels, field.n_nodes)
+        np.testing.assert_allclose(field.energy(labels), out.energy(labels), atol=1e-8)
+
+
 # ---------------------------------------------------------------------------
 # what every answer obeys
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .._random import RandomState, as_generator
 from ..field import PottsField
-from .base import Inference, InferenceResult
+from .base import Inference, InferenceResult, checked_start
 from .block_start import block_labels
 
 __all__ = ["ICM"]
@@ -55,13 +55,7 @@ class ICM(Inference):
             return InferenceResult(np.empty(0, np.int64), 0.0)
         from ._icm_state import state_of  # numba is loaded only when it is needed
 
-        if start is not None:
-            start = np.asarray(start)
-            if start.shape != (field.n_nodes,) or start.min() < 0 or start.max() >= field.n_labels:
-                raise ValueError(
-                    f"start must give each of the {field.n_nodes} nodes a label in "
-                    f"0..{field.n_labels - 1}"
-                )
+        start = checked_start(field, start)
         rng = as_generator(random_state)
         if start is None:
             start = block_labels(field, rng)
