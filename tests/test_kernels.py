@@ -20,7 +20,7 @@ from linkfield._structure import Structure
 from linkfield.constraints._normal import unique_rows
 from linkfield.constraints.closure import _few_components, must_components
 from linkfield.inference import ICM, PottsField
-from linkfield.inference._relabel_kernels import _two_names, cheapest_assignment, rename
+from linkfield.inference._relabel_kernels import _two_names, cheapest_assignment, rename, restive
 from linkfield.initialize import order as orders
 from linkfield.initialize.order import Draws
 
@@ -127,7 +127,11 @@ def test_rename_permutes_every_component_at_its_best(seed: int) -> None:
     pointer = np.searchsorted(of, np.arange(groups + 1))
     node = np.concatenate([rng.permutation(np.flatnonzero(of == g)) for g in range(groups)])
     skip, after = rng.random(groups) < 0.2, labels.copy()
-    gained = rename(unary, unary.argmin(axis=1), np.zeros(n), after, pointer, node, skip)
+    place, nobody, zeros = np.arange(n), np.empty(0, np.int64), np.zeros(n)
+    costs = (unary, place, unary.argmin(axis=1), zeros)
+    hopeful = restive(*costs, labels, nobody, pointer, node)
+    gained = rename(unary, place, zeros, after, pointer, node, hopeful & ~skip)
+    assert not restive(*costs, labels, labels, pointer, node).any()
     wins = 0
     for g in range(groups):
         mine = np.flatnonzero(of == g)

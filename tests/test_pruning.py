@@ -96,9 +96,13 @@ def test_passes_with_and_without_bounds_agree_in_every_bit(
         np.testing.assert_array_equal(pruned.labels, plain.labels)
         table = weight[engine.tied, None] * distortion.table(tied, model.centres, model.metric)
         tolerance = 1e-10 if dtype == np.float64 else 3e-5 * max(1.0, np.abs(table).max())
-        np.testing.assert_allclose(pruned.unary, table, atol=tolerance)
-        np.testing.assert_array_equal(pruned.unary, plain.unary)
+        costs = [standing.costs()[0] for standing in (pruned, plain)]
+        np.testing.assert_allclose(costs[0], table, atol=tolerance)
+        np.testing.assert_array_equal(costs[0], costs[1])
         np.testing.assert_array_equal(pruned.cheapest, plain.cheapest)
+        least, second = np.sort(table, axis=1)[:, :2].T
+        for standing in (pruned, plain):
+            assert (standing.margin <= second - least + tolerance).all()
         placed = np.where(
             rng.random(len(tied)) < 0.3, rng.integers(0, K, len(tied)), pruned.labels[engine.tied]
         )

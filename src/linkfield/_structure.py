@@ -102,6 +102,15 @@ class Structure:
             self._known.update(must=must, together=self._components([self.edges[must], self._hubs]))
         return np.asarray(self._known["together"])
 
+    def signs(self, must: NDArray[np.bool_]) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+        """Return -1 for must-links and 1 for other edges: edge by edge, and beside neighbours."""
+        self.together(must)
+        if "signs" not in self._known:
+            sign = np.where(must, -1, 1).astype(np.int8)
+            self._known["signs"] = sign, sign[self.adjacency[2]]
+        found: tuple[NDArray[np.int8], NDArray[np.int8]] = self._known["signs"]
+        return found
+
     def movable(self, must: NDArray[np.bool_]) -> tuple[IntArray, ...]:
         """Return the must-link components of two nodes or more that can move as a whole.
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .layout import WIDER, label_of, loosened, new_bounds
+from .layout import WIDER, label_of, loosened, new_bounds, sure_margin
 
-__all__ = ["assign", "gradient", "keys", "lengths", "moments", "seed", "transfer"]
+__all__ = ["assign", "costs", "gradient", "keys", "lengths", "moments", "seed", "transfer"]
 
 #: Rows of a chunk: the chunk, its products and the centres fit into the cache together.
 CHUNK = 512
@@ -54,26 +54,30 @@ def _next_rows(X, offset, at, last, buffer, index):  # type: ignore[no-untyped-d
 
 @_compiled
 def _unsure_rows(  # type: ignore[no-untyped-def]
-    X, offset, centres, theta, directional, error, ceiling, labels, at, last, tied_rows, upper,
-    lower, grow, shrink, shift, largest, second, far, buffer, index,
+    X, offset, centres, theta, directional, error, ceiling, labels, weight, at, last, tied_rows,
+    cheapest, margin, upper, lower, grow, shrink, shift, largest, second, far, buffer, index,
 ):  # fmt: skip
-    """Copy the next rows whose nearest centre is not certain; return where it ended, how many."""
+    """Copy the next rows whose nearest centre is not certain; return where it ended, how many.
+
+    The bounds of a tied row are those of its cheapest label.
+    """
     m, d = 0, X.shape[1]
     zero = X.dtype.type(0.0)
     t = np.searchsorted(tied_rows, at)
     while at < last and m < CHUNK:
         i = at
         at += 1
-        h = labels[i]
+        bound = t < tied_rows.shape[0] and tied_rows[t] == i
+        h = cheapest[t] if bound else labels[i]
+        t += bound
         known = h >= 0
-        if t < tied_rows.shape[0] and tied_rows[t] == i:
-            t += 1
-            known = False
         if known:
             up, low = loosened(upper[i], lower[i], grow, shrink, shift[h],
                                second if h == far else largest)  # fmt: skip
             upper[i], lower[i] = up, low
             if up < low:
+                if bound:
+                    margin[t - 1] = sure_margin(directional, weight[i], up, low)
                 continue
         for k in range(d):
             buffer[m, k] = X[i, k] - offset[k] if offset.shape[0] > 0 else X[i, k]
@@ -85,6 +89,8 @@ def _unsure_rows(  # type: ignore[no-untyped-def]
                 true += theta[k] * gap * gap
             upper[i] = np.sqrt(np.float32(true + error * (true + ceiling))) * WIDER
             if upper[i] < lower[i]:
+                if bound:
+                    margin[t - 1] = sure_margin(directional, weight[i], upper[i], lower[i])
                 continue
         index[m] = i
         m += 1
@@ -121,13 +127,13 @@ def _cheapest(terms, P, m, best, second, label, two):  # type: ignore[no-untyped
 
 
 @_exact
-def _settle(terms, P, m, index, best, label, labels, moved):  # type: ignore[no-untyped-def]
-    """Find the rows of a chunk whose label changes; return how many."""
+def _settle(terms, P, m, index, best, label, bound, labels, moved):  # type: ignore[no-untyped-def]
+    """Find the free rows of a chunk whose label changes; return how many."""
     g, size, epsilon = terms.g, terms.size, terms.epsilon
     n_moved = 0
     for c in range(m):
         old, new = labels[index[c]], label[c]
-        if new == old:
+        if new == old or bound[c]:
             continue
         if old >= 0 and label_of(size, epsilon, old, new, g[old] - P[old, c], best[c]) == old:
             label[c] = old
@@ -154,38 +160,76 @@ def _note_bounds(  # type: ignore[no-untyped-def]
 
 
 @_compiled
-def _write_table(  # type: ignore[no-untyped-def]
-    g, theta, directional, ceiling, epsilon, P, m, index, chunk, best, label, labels, weight,
-    rows, table, noise, cheapest, t, mine, shift, factor,
+def _note_tied(  # type: ignore[no-untyped-def]
+    theta, directional, ceiling, epsilon, m, index, chunk, best, second, label, weight, rows,
+    cheapest, margin, t, bound,
 ):  # fmt: skip
-    """Write the costs of a chunk's tied rows, under every label; they keep theirs for now.
-
-    The rows of the table that belong to one chunk stand together, so they are written label by
-    label: the products are laid out that way.
-    """
-    first, zero = t, P.dtype.type(0.0)
+    """Note the cheapest label of a chunk's tied rows, and by how much it is that for certain."""
+    zero = chunk.dtype.type(0.0)
     for c in range(m):
-        if t == rows.shape[0]:
-            break
         i = index[c]
-        if rows[t] != i:
+        while t < rows.shape[0] and rows[t] < i:
+            t += 1
+        bound[c] = t < rows.shape[0] and rows[t] == i
+        if not bound[c]:
             continue
         length = zero
         for k in range(theta.shape[0]):
             length += theta[k] * chunk[c, k] * chunk[c, k]
-        v, at = weight[i], t - first
-        mine[at], factor[at], shift[at] = c, v, v * length
+        factor = weight[i]
         if directional:
-            factor[at] = v / np.sqrt(np.float64(length)) if length > 0 else 0.0
-            shift[at], length = v, P.dtype.type(1.0)
-        noise[t] = v * 8.0 * epsilon * (abs(best[c]) + length + ceiling)
+            factor = factor / np.sqrt(np.float64(length)) if length > 0 else 0.0
+        noise = 8.0 * epsilon * (abs(best[c]) + length + ceiling)
         cheapest[t] = label[c]
-        label[c] = labels[i]
-        t += 1
+        other = np.float64(second[c])  # infinite if there is one label only
+        margin[t] = max(factor * (other - best[c] - noise), 0.0) if other < np.inf else 0.0
+
+
+@_compiled
+def _write_costs(  # type: ignore[no-untyped-def]
+    g, theta, directional, ceiling, epsilon, P, m, index, chunk, weight, table, noise, at, shift,
+    factor,
+):  # fmt: skip
+    """Write what every label costs the rows of a chunk, and how far that may be off."""
+    for c in range(m):
+        length = P.dtype.type(0.0)
+        for k in range(theta.shape[0]):
+            length += theta[k] * chunk[c, k] * chunk[c, k]
+        v = weight[index[c]]
+        factor[c], shift[c] = v, v * length
+        if directional:
+            factor[c] = v / np.sqrt(np.float64(length)) if length > 0 else 0.0
+            shift[c], length = v, P.dtype.type(1.0)
+        best = g[0] - P[0, c]
+        for h in range(1, P.shape[0]):
+            best = min(best, g[h] - P[h, c])
+        noise[at + c] = v * 8.0 * epsilon * (abs(best) + length + ceiling)
+    # Label by label: the products are laid out that way.
     for h in range(P.shape[0]):
         top = np.float64(g[h])
-        for at in range(t - first):
-            table[first + at, h] = shift[at] + factor[at] * (top - P[h, mine[at]])
+        for c in range(m):
+            table[at + c, h] = shift[c] + factor[c] * (top - P[h, c])
+
+
+@_exact
+def costs(X, offset, terms, weight, rows, first, last, table, noise):  # type: ignore[no-untyped-def]
+    """Write what every label costs some rows, up to f(x) where the terms do not hold it."""
+    K, d = terms.psi.shape
+    buffer, index = np.empty((CHUNK, d), X.dtype), np.empty(CHUNK, np.int64)
+    P, shift, factor = np.empty((K, CHUNK), X.dtype), np.empty(CHUNK), np.empty(CHUNK)
+    for at in range(first, last, CHUNK):
+        m = min(CHUNK, last - at)
+        for c in range(m):
+            index[c] = rows[at + c]
+            _fetch(X, offset, index[c], buffer[c])
+        chunk = buffer[:m]
+        if m < CHUNK:
+            P = np.empty((K, m), X.dtype)
+        np.dot(terms.psi, chunk.T, P)
+        _write_costs(
+            terms.g, terms.theta, terms.directional, terms.ceiling, terms.epsilon, P, m, index,
+            chunk, weight, table, noise, at, shift, factor,
+        )  # fmt: skip
 
 
 @_compiled
@@ -220,7 +264,8 @@ def _enter_moved(  # type: ignore[no-untyped-def]
 def assign(X, offset, terms, weight, labels, first, last, tied, fused, sums, bounds):  # type: ignore[no-untyped-def]
     """Give the free rows their nearest centre; return how many changed and how many were sure.
 
-    Costs of tied rows go into their table. ``fused`` enters changed rows into the sums.
+    Tied rows keep theirs; their cheapest label and its margin are noted. ``fused`` enters
+    changed rows into the sums.
     """
     K, d = terms.psi.shape
     gather = offset.shape[0] > 0 or bounds.test
@@ -228,16 +273,15 @@ def assign(X, offset, terms, weight, labels, first, last, tied, fused, sums, bou
     index, moved = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int64)
     P = np.empty((K, CHUNK), X.dtype)
     best, second = np.empty(CHUNK, X.dtype), np.empty(CHUNK, X.dtype)
-    label, mine = np.empty(CHUNK, np.int32), np.empty(CHUNK, np.int64)
-    shift, factor = np.empty(CHUNK), np.empty(CHUNK)
+    label, bound = np.empty(CHUNK, np.int32), np.zeros(CHUNK, np.bool_)
     changed, seen, at = 0, 0, first
     while at < last:
         if bounds.test:
             at, m = _unsure_rows(
                 X, offset, terms.centres, terms.theta, terms.directional, terms.error,
-                terms.ceiling, labels, at, last, tied.rows, bounds.upper, bounds.lower,
-                bounds.grow, bounds.shrink, bounds.shift, bounds.largest, bounds.second,
-                bounds.at, buffer, index,
+                terms.ceiling, labels, weight, at, last, tied.rows, tied.cheapest, tied.margin,
+                bounds.upper, bounds.lower, bounds.grow, bounds.shrink, bounds.shift,
+                bounds.largest, bounds.second, bounds.at, buffer, index,
             )  # fmt: skip
             if m == 0:
                 break
@@ -255,15 +299,17 @@ def assign(X, offset, terms, weight, labels, first, last, tied, fused, sums, bou
         if m < CHUNK:
             P = np.empty((K, m), X.dtype)
         np.dot(terms.psi, chunk.T, P)
-        _cheapest(terms, P, m, best, second, label, bounds.keep)
         t = np.searchsorted(tied.rows, index[0])
-        if t < tied.rows.shape[0] and tied.rows[t] <= index[m - 1]:
-            _write_table(
-                terms.g, terms.theta, terms.directional, terms.ceiling, terms.epsilon, P, m,
-                index, chunk, best, label, labels, weight, tied.rows, tied.table, tied.noise,
-                tied.cheapest, t, mine, shift, factor,
+        some = t < tied.rows.shape[0] and tied.rows[t] <= index[m - 1]
+        _cheapest(terms, P, m, best, second, label, bounds.keep or some)
+        if some:
+            _note_tied(
+                terms.theta, terms.directional, terms.ceiling, terms.epsilon, m, index, chunk,
+                best, second, label, weight, tied.rows, tied.cheapest, tied.margin, t, bound,
             )  # fmt: skip
-        n_moved = _settle(terms, P, m, index, best, label, labels, moved)
+        else:
+            bound[:m] = False
+        n_moved = _settle(terms, P, m, index, best, label, bound, labels, moved)
         if bounds.keep:
             _note_bounds(
                 terms.g, terms.theta, terms.directional, terms.error, terms.ceiling, P, m, index,

@@ -22,6 +22,7 @@ __all__ = [
     "new_bounds",
     "plain",
     "slack",
+    "sure_margin",
 ]
 
 _exact = njit(nogil=True, cache=True, error_model="numpy")
@@ -59,12 +60,11 @@ class Terms(NamedTuple):
 
 
 class Tied(NamedTuple):
-    """Tied rows: positions in order; for each its costs, their noise, its cheapest label."""
+    """Tied rows: positions in order; for each its cheapest label, and by how much it is that."""
 
     rows: Any
-    table: Any
-    noise: Any
     cheapest: Any
+    margin: Any
 
 
 class Sums(NamedTuple):
@@ -125,6 +125,13 @@ def loosened(upper, lower, grow, shrink, own, others):  # type: ignore[no-untype
     upper = (upper * grow + own) * WIDER
     lower = lower * shrink - others
     return upper, lower * (NARROWER if lower > 0 else WIDER)
+
+
+@_inlined
+def sure_margin(directional, v, upper, lower):  # type: ignore[no-untyped-def]
+    """Return how much dearer any other label is at least, from the bounds of a row."""
+    up, low = np.float64(upper), np.float64(lower)
+    return v * (low * low - up * up) * (0.5 if directional else 1.0)
 
 
 @_inlined

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .layout import enter, label_of, loosened, new_bounds, slack
+from .layout import enter, label_of, loosened, new_bounds, slack, sure_margin
 
-__all__ = ["assign", "gradient", "keys", "lengths", "moments", "seed", "transfer"]
+__all__ = ["assign", "costs", "gradient", "keys", "lengths", "moments", "seed", "transfer"]
 
 _compiled = njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
 
@@ -46,14 +46,18 @@ def assign(X, offset, terms, weight, labels, first, last, tied, fused, sums, bou
     t = np.searchsorted(tied.rows, first)
     for i in range(first, last):
         is_tied = t < tied.rows.shape[0] and tied.rows[t] == i
-        old = labels[i]
-        if bounds.test and not is_tied and old >= 0:
+        slot = t
+        t += is_tied
+        old = tied.cheapest[slot] if is_tied else labels[i]
+        if bounds.test and old >= 0:
             others = bounds.second if old == bounds.at else bounds.largest
             up, low = loosened(bounds.upper[i], bounds.lower[i], bounds.grow, bounds.shrink,
                                bounds.shift[old], others)  # fmt: skip
             bounds.upper[i], bounds.lower[i] = up, low
             if up < low:
                 sure += 1
+                if is_tied:
+                    tied.margin[slot] = sure_margin(terms.directional, weight[i], up, low)
                 continue
         _products(X, i, terms.psi, P)
         new, best, second = 0, terms.g[0] - P[0], np.inf
@@ -69,13 +73,15 @@ def assign(X, offset, terms, weight, labels, first, last, tied, fused, sums, bou
             if terms.directional:
                 scale = one / np.sqrt(length) if length > 0 else zero
         if is_tied:
-            slot, v = t, weight[i]
-            tied.cheapest[slot] = new
-            for h in range(K):
-                cost = np.float64(length) + (np.float64(terms.g[h]) - P[h])
-                tied.table[slot, h] = v * (1.0 - scale * P[h] if terms.directional else cost)
-            tied.noise[slot] = v * 2.0 * slack(terms, one if terms.directional else length, best)
-            t += 1
+            noise = 2.0 * slack(terms, one if terms.directional else length, best)
+            tied.cheapest[slot], tied.margin[slot] = new, 0.0
+            if second < np.inf:  # more than one label
+                sure_by = scale * (np.float64(second) - best) - noise
+                tied.margin[slot] = max(weight[i] * sure_by, 0.0)
+            if bounds.keep:
+                bounds.upper[i], bounds.lower[i] = new_bounds(
+                    terms.directional, terms.error, terms.ceiling, length, best, second
+                )
             continue
         own = best
         if old >= 0 and new != old:
@@ -103,6 +109,27 @@ def assign(X, offset, terms, weight, labels, first, last, tied, fused, sums, bou
                 enter(sums, weight[i], old, -1.0)
                 _add(X, i, sums.sums[old], -factor)
     return changed, sure
+
+
+@_compiled
+def costs(X, offset, terms, weight, rows, first, last, table, noise):  # type: ignore[no-untyped-def]
+    """Write what every label costs some rows, as with dense rows."""
+    P = np.empty(terms.psi.shape[1], X.value.dtype)
+    one, zero = X.value.dtype.type(1.0), X.value.dtype.type(0.0)
+    for at in range(first, last):
+        i = rows[at]
+        _products(X, i, terms.psi, P)
+        length, scale, v = zero, one, weight[i]
+        if terms.theta.shape[0] > 0:
+            length = _length(X, i, terms.theta)
+            if terms.directional:
+                scale = one / np.sqrt(length) if length > 0 else zero
+        best = terms.g[0] - P[0]
+        for h in range(P.shape[0]):
+            best = min(best, terms.g[h] - P[h])
+            cost = np.float64(length) + (np.float64(terms.g[h]) - P[h])
+            table[at, h] = v * (1.0 - scale * P[h] if terms.directional else cost)
+        noise[at] = v * 2.0 * slack(terms, one if terms.directional else length, best)
 
 
 @_compiled

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._threads import spread
 from ..distortions import Metric
 from ..estimation import Model, Statistics
 from .array import ArrayEngine
@@ -22,6 +23,9 @@ IntArray = NDArray[np.int64]
 
 #: Bounds are tried while no more than this share of the rows change their labels.
 CALM = 0.1
+
+#: Tied rows whose costs one thread works out at a time.
+COSTS_AT_A_TIME = 2048
 
 
 @dataclass
@@ -45,10 +49,10 @@ class Assignment:
     ----------
     stats : Statistics or None
         Of all rows that have a label, under the metric of the last pass.
-    unary, noise : float arrays (n_tied, K) and (n_tied,)
-        v D + offsets of the tied rows, and how far it may be off.
     cheapest : int array (n_tied,)
-        The label that costs each of them least.
+        The label that costs each tied row least.
+    margin : float array (n_tied,)
+        By how much it does, at least.
     changed : int
         How many labels the last pass changed.
     moved : int
@@ -62,16 +66,16 @@ class Assignment:
     stats: Statistics | None = None
     changed: int = 0
     moved: int = 0
-    unary: FloatArray = field(init=False, repr=False)
-    noise: FloatArray = field(init=False, repr=False)
     cheapest: IntArray = field(init=False, repr=False)
+    margin: FloatArray = field(init=False, repr=False)
     bounds: Pruning = field(init=False, repr=False)
+    _terms: tuple[Model, FloatArray, Any] = field(init=False, repr=False)
+    _table: tuple[FloatArray, FloatArray] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        n = len(self.engine.tied)
-        self.unary = np.zeros((n, self.engine.n_clusters))
-        self.noise = np.zeros(n)
-        self.cheapest = np.zeros(n, dtype=np.int64)
+        # Bounds of a row that was free in an earlier fit are those of its label.
+        self.cheapest = self.labels[self.engine.tied]
+        self.margin = np.zeros(len(self.cheapest))
         self.bounds = Pruning(self.engine.distortion, len(self.labels))
 
     def resumed(self, engine: ArrayEngine, labels: IntArray) -> Assignment:
@@ -82,7 +86,7 @@ class Assignment:
         return new
 
     def assign(self, model: Model, offsets: FloatArray, keep_bounds: bool = False) -> None:
-        """Give every free row its nearest centre, and fill the costs of the tied rows.
+        """Give every free row its nearest centre, and note the cheapest label of the tied rows.
 
         With ``keep_bounds`` the bounds of all rows are noted, for a fit that goes on from here.
         """
@@ -102,7 +106,6 @@ class Assignment:
         self._compiled_pass(model, offsets, fused)
         if apart and self.changed:
             self._enter(no_rows, before, self.labels, metric)
-        self._add_row_offsets(model)
 
     def _first_statistics(self, metric: Metric) -> Statistics:
         if (self.labels >= 0).any():
@@ -116,7 +119,8 @@ class Assignment:
         compiled = engine.compiled(model.metric)
         assert compiled is not None and self.stats is not None
         terms = centre_terms(engine.distortion, model, offsets, compiled, dtype)
-        tied = Tied(engine.tied, self.unary, self.noise, self.cheapest)
+        self._terms = (model, offsets, terms)
+        tied = Tied(engine.tied, self.cheapest, self.margin)
         nothing = Sums(np.zeros(0), np.zeros(0), np.zeros((0, 0)))
         blocks = engine.blocks()
         first = blocks[0].stop
@@ -141,18 +145,51 @@ class Assignment:
         sizes = [block.stop - block.start for block in blocks]
         self.bounds.learn([sure for _, sure, _ in found], sizes)
 
-    def _add_row_offsets(self, model: Model) -> None:
-        """Complete the costs by f(x), where the pass does not know it."""
-        engine = self.engine
+    @property
+    def in_parts(self) -> bool:
+        """Whether costs of single rows can be had at the price of those rows."""
+        return self._terms[2] is not None
+
+    def costs(self) -> tuple[FloatArray, FloatArray]:
+        """Return v D + offsets of all tied rows under the last pass's model, and their noise.
+
+        Noise is how far a cost may be off. The arrays are written again by the next call.
+        """
+        engine, (model, offsets, terms) = self.engine, self._terms
+        if self._table is None:
+            n = len(engine.tied)
+            self._table = np.zeros((n, engine.n_clusters)), np.zeros(n)
+        table, noise = self._table
+        if terms is None:
+            tied = engine.rows.take(engine.tied).float64()
+            found = engine.distortion.table(tied, model.centres, model.metric) + offsets
+            table[:] = engine.weight[engine.tied, None] * found
+            return table, noise
+        self.some_costs(np.arange(len(engine.tied)), table, noise)
         diagonal = engine.distortion.name == "euclidean" and not model.metric.full
-        if diagonal or not engine.distortion.bregman or not len(engine.tied):
-            return
-        f = engine.distortion.row_offset(engine.rows.take(engine.tied), model.metric)
-        self.unary += (engine.weight[engine.tied] * f)[:, None]
+        if not diagonal and engine.distortion.bregman and len(table):
+            f = engine.distortion.row_offset(engine.rows.take(engine.tied), model.metric)
+            table += (engine.weight[engine.tied] * f)[:, None]
+        return table, noise
+
+    def some_costs(self, which: IntArray, table: FloatArray, noise: FloatArray) -> None:
+        """Write the costs of some tied rows and their noise, up to a constant a row."""
+        engine, (model, _, terms) = self.engine, self._terms
+        compiled = engine.compiled(model.metric)
+        assert compiled is not None
+        rows = engine.tied[which]
+
+        def one(first: int, last: int) -> None:
+            compiled.passes.costs(
+                compiled.X, compiled.offset, terms, engine.weight, rows, first, last, table, noise
+            )
+
+        spread(one, len(rows), COSTS_AT_A_TIME)
 
     def _plain_pass(self, model: Model, offsets: FloatArray) -> None:
         """Do the same for metrics and rows that have no compiled passes."""
         engine = self.engine
+        self._terms = (model, offsets, None)
         before = self.labels.copy()
 
         def one(block: slice) -> None:
@@ -167,10 +204,6 @@ class Assignment:
         self.moved += self.changed
         if self.changed and self.sums:
             self.stats = engine.statistics(self.labels, model.metric)
-        tied = engine.rows.take(engine.tied).float64()
-        table = engine.distortion.table(tied, model.centres, model.metric) + offsets
-        self.unary[:] = engine.weight[engine.tied, None] * table
-        self.cheapest = self.unary.argmin(axis=1)
 
     def place(self, tied_labels: IntArray, metric: Metric) -> None:
         """Give the tied rows their labels."""

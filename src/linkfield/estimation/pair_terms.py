@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._rows import DenseRows, Rows
+from .._structure import Structure
 from ..constraints import Ties
 from ..distortions import Distortion, Metric, MPC2003Penalty, Penalty
 from ..distortions.bounds import Bound
@@ -75,6 +76,16 @@ class PairTerms:
                 cache["phi"] = np.zeros(len(i))
         return np.asarray(cache["phi"])
 
+    def some_phi(self, pairs: IntArray, metric: Metric) -> FloatArray:
+        """Return φ of some explicit pairs."""
+        cache = self._of(metric)
+        if "phi" in cache:
+            return np.asarray(cache["phi"][pairs])
+        if not self.penalty.metric_dependent:
+            return np.zeros(len(pairs))
+        i, j = self._ends
+        return self.distortion.pair(self.rows, i[pairs], j[pairs], metric)
+
     def top(self, metric: Metric) -> Any:
         """Return φmax(θ), or α_max(θ)."""
         cache = self._of(metric)
@@ -101,19 +112,51 @@ class PairTerms:
         """Return what it costs to break every explicit pair."""
         cache = self._of(metric)
         if "prices" not in cache:
-            phi, top = self.phi(metric), self.top(metric)
-            must, weight = self.ties.must, self.ties.weight
-            if phi.ndim == 2:
-                must, weight = must[:, None], weight[:, None]
-            price = np.where(must, self.penalty.must(phi, top), self.penalty.cannot(phi, top))
-            if self._hard.any():
-                price = np.where(np.isinf(weight), 1.0, price)  # 0 · inf is not a number
-            cache["prices"] = weight * price
+            cache["prices"] = self._priced(self.phi(metric), metric, slice(None))
         return np.asarray(cache["prices"])
 
+    def some_prices(self, pairs: IntArray, metric: Metric) -> FloatArray:
+        """Return what it costs to break some explicit pairs, at the price of those pairs."""
+        cache = self._of(metric)
+        if "prices" in cache:
+            return np.asarray(cache["prices"][pairs])
+        return self._priced(self.some_phi(pairs, metric), metric, pairs)
+
+    def _priced(self, phi: FloatArray, metric: Metric, pairs: Any) -> FloatArray:
+        top, must, weight = self.top(metric), self.ties.must[pairs], self.ties.weight[pairs]
+        if phi.ndim == 2:
+            must, weight = must[:, None], weight[:, None]
+        price = np.where(must, self.penalty.must(phi, top), self.penalty.cannot(phi, top))
+        if self._hard:
+            price = np.where(np.isinf(weight), 1.0, price)  # 0 · inf is not a number
+        return np.asarray(weight * price)
+
     @cached_property
-    def _hard(self) -> NDArray[np.bool_]:
-        return np.isinf(self.ties.weight)
+    def _hard(self) -> bool:
+        return bool(np.isinf(self.ties.weight).any())
+
+    @cached_property
+    def in_parts(self) -> bool:
+        """Whether the field can do without the costs of pairs that nobody looks at."""
+        weight = self.ties.weight
+        plain = self.one_row_a_node and self.ties.n_blocks == 0
+        return plain and self._has_top and not self._hard and bool((weight > 0).all())
+
+    @property
+    def _has_top(self) -> bool:
+        """Whether the largest penalty is known without looking at every pair."""
+        return not isinstance(self.penalty, MPC2003Penalty) or self.alpha is not None
+
+    def gaps(self, pairs: IntArray, metric: Metric) -> FloatArray:
+        """Return what some pairs cost where their ends agree, less what they cost otherwise."""
+        price = self.some_prices(pairs, metric)
+        return np.where(self.ties.must[pairs], -price, price)
+
+    @cached_property
+    def structure(self) -> Structure:
+        """The graph of the explicit pairs of fields that are given in parts."""
+        ties = self.ties
+        return Structure.of(ties.n_nodes, ties.pairs, None, ties.visit)
 
     def costs(self, metric: Metric) -> tuple[FloatArray, FloatArray]:
         """Return what every explicit pair costs where its ends agree, and where they differ."""
@@ -217,7 +260,7 @@ class PairTerms:
         if metric.per_cluster:
             total = float(self.pair_costs(labels, metric).sum())
         else:
-            total = float(self.prices(metric)[self.violated(labels)].sum())
+            total = float(self.some_prices(self.violated(labels), metric).sum())
         return total + self._entailed_energy(labels, metric)
 
     def _entailed_energy(self, labels: IntArray, metric: Metric) -> float:
@@ -246,10 +289,10 @@ class PairTerms:
         return total
 
     def _explicit_gradient(self, labels: IntArray, metric: Metric) -> FloatArray:
-        ties, phi, top = self.ties, self.phi(metric), self.top(metric)
+        ties, top = self.ties, self.top(metric)
         e = self.violated(labels)
         e = e[np.isfinite(ties.weight[e])]
-        by_phi, by_top = self.penalty.slopes(phi[e], top, ties.must[e])
+        by_phi, by_top = self.penalty.slopes(self.some_phi(e, metric), top, ties.must[e])
         w = ties.weight[e]
         if metric.per_cluster:
             left, right = labels[ties.pairs[e]].T

@@ -20,6 +20,7 @@ from ..estimation import (
 from ..field import PottsField
 from ..inference import ICM, Inference, InferenceResult
 from ..inference.feasible import feasible_labels
+from ..inference.on_demand import CostsOnDemand
 from ._empty import refill_empty
 
 __all__ = ["HISTORY_DTYPE", "Outcome", "Problem", "Start", "Stop", "run", "stopping_rule"]
@@ -78,13 +79,25 @@ class Problem:
 
     def field(self, standing: Assignment, metric: Metric) -> PottsField:
         """Return the labelling problem of the tied rows, from the costs of the last pass."""
-        unary, pairs, cheapest = standing.unary, self.objective.pairs, standing.cheapest
+        pairs, (unary, noise) = self.objective.pairs, standing.costs()
+        cheapest = standing.cheapest if standing.in_parts else None
         if self.label_costs is not None:
-            unary = unary + self.label_costs
-            cheapest = unary.argmin(axis=1)
+            unary, cheapest = unary + self.label_costs, None
         if pairs is None:
-            return PottsField(unary, (), (), (), noise=standing.noise)
-        return pairs.field(unary, metric, standing.noise, cheapest)
+            return PottsField(unary, (), (), (), noise=noise)
+        return pairs.field(unary, metric, noise, cheapest)
+
+    def costs_on_demand(self, standing: Assignment, metric: Metric) -> CostsOnDemand | None:
+        """Return the same problem with its costs to be asked for, where ICM can do with that."""
+        pairs = self.objective.pairs
+        if pairs is None or self.label_costs is not None or not isinstance(self.inference, ICM):
+            return None
+        if not (standing.in_parts and pairs.in_parts) or metric.per_cluster:
+            return None
+        return CostsOnDemand(
+            pairs.structure, self.engine.n_clusters, pairs.ties.must, standing.cheapest,
+            standing.margin, standing.some_costs, lambda e: pairs.gaps(e, metric),
+        )  # fmt: skip
 
     @property
     def node(self) -> IntArray:
@@ -152,9 +165,14 @@ def assign(
     standing.assign(model, problem.objective.label_offsets(model), keep_bounds)
     if len(tied) == 0 or not problem.assign_pairs:
         return -np.inf
-    first = bool(labels[tied[0]] < 0)
-    field = problem.field(standing, model.metric)
-    answer = _solve(problem, field, None if first else labels, rng)
+    before = None if labels[tied[0]] < 0 else labels
+    costs = problem.costs_on_demand(standing, model.metric)
+    if costs is not None:
+        start = None if before is None else before[tied]
+        assert isinstance(problem.inference, ICM)
+        standing.place(problem.inference.settled(costs, start, rng), model.metric)
+        return -np.inf
+    answer = _solve(problem, problem.field(standing, model.metric), before, rng)
     standing.place(answer.labels[problem.node], model.metric)
     return answer.lower_bound
 

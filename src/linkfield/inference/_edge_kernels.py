@@ -1,8 +1,9 @@
 """Compiled sweeps of ICM over fields of plain edges: no tables, one cost an edge.
 
 A link adds ``gap`` = agree − differ to the cost of the label that its other end has, and nothing
-else that depends on the label. Each node knows its cheapest label from the start, so most visits
-look only at that label and at those of its neighbours.
+else that depends on the label. A node that has its cheapest label, with each of its links in the
+cheaper of its two states, has nothing to gain, so its costs need not be known. Where a sweep comes
+to a node whose costs are missing it stops, and goes on from there once they are given.
 """
 
 from __future__ import annotations
@@ -12,20 +13,42 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-__all__ = ["PlainField", "Work", "begin", "energy", "insert", "sweep", "sweep_components"]
+__all__ = [
+    "PlainField",
+    "Work",
+    "begin",
+    "energy",
+    "insert",
+    "missing",
+    "missing_members",
+    "slots",
+    "sweep",
+    "sweep_components",
+]
 
 #: As in _icm_kernels: a move must gain this share of the costs it compares.
 GAIN = 1e-12
 
+#: Where a sweep stands: head and length of the queue, steps, visits and moves so far.
+HEAD, LENGTH, STEP, VISITS, MOVES = range(5)
+
 
 class PlainField(NamedTuple):
-    """Costs and edges by node; gap stands beside the neighbour it belongs to."""
+    """Costs and edges by node.
 
-    unary: Any
+    Node i has the costs ``table[place[i]]``, or place -1 while they are not known; every label
+    other than ``cheapest`` costs it at least ``margin`` more. ``sign`` and ``gap`` stand beside
+    the neighbour that they belong to; the gaps of a node are known with its costs.
+    """
+
+    table: Any
+    place: Any
     cheapest: Any
+    margin: Any
     noise: Any
     pointer: Any
     neighbour: Any
+    sign: Any
     gap: Any
 
 
@@ -44,21 +67,38 @@ class Work(NamedTuple):
     members: Any
     group: Any
     component: Any
+    queue: Any
+
+
+@njit(cache=True)
+def slots(pointer, nodes):  # type: ignore[no-untyped-def]
+    """Return where the links of some nodes stand."""
+    count = 0
+    for i in nodes:
+        count += pointer[i + 1] - pointer[i]
+    out = np.empty(count, np.int64)
+    count = 0
+    for i in nodes:
+        for at in range(pointer[i], pointer[i + 1]):
+            out[count] = at
+            count += 1
+    return out
 
 
 @njit(cache=True)
 def insert(field, labels, order):  # type: ignore[no-untyped-def]
     """Label the nodes one after the other; those without a label do not count."""
-    unary, _, _, pointer, neighbour, gap = field
-    extra = np.zeros(unary.shape[1])
+    pointer, neighbour, gap = field.pointer, field.neighbour, field.gap
+    extra = np.zeros(field.table.shape[1])
     for i in order:
+        unary = field.table[field.place[i]]
         for at in range(pointer[i], pointer[i + 1]):
             other = labels[neighbour[at]]
             if other >= 0:
                 extra[other] += gap[at]
-        best, low = 0, unary[i, 0] + extra[0]
+        best, low = 0, unary[0] + extra[0]
         for h in range(1, extra.shape[0]):
-            value = unary[i, h] + extra[h]
+            value = unary[h] + extra[h]
             if value < low:
                 best, low = h, value
         for at in range(pointer[i], pointer[i + 1]):
@@ -69,123 +109,191 @@ def insert(field, labels, order):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def begin(field, work):  # type: ignore[no-untyped-def]
-    """Let wait who could gain by a move at all.
+def _content(field, labels, i):  # type: ignore[no-untyped-def]
+    """Say whether a node has its cheapest label and no link that would rather be otherwise."""
+    mine = labels[i]
+    if mine != field.cheapest[i]:
+        return False
+    for at in range(field.pointer[i], field.pointer[i + 1]):
+        if field.sign[at] == (1 if labels[field.neighbour[at]] == mine else -1):
+            return False
+    return True
 
-    A node that has its cheapest label, with each of its links in the cheaper of its two states,
-    has nothing to gain; nor has a component of such nodes.
+
+@njit(cache=True)
+def begin(field, work, left, right, sign):  # type: ignore[no-untyped-def]
+    """Let wait who could gain by a move at all; the edges are given one by one, with their sign.
+
+    Nor has a component of nodes that are content anything to gain.
     """
     labels, waiting, group = work.labels, work.waiting, work.group
     for i in range(labels.shape[0]):
-        restless = labels[i] != field.cheapest[i]
-        for at in range(field.pointer[i], field.pointer[i + 1]):
-            if restless:
-                break
-            agrees = labels[i] == labels[field.neighbour[at]]
-            restless = field.gap[at] > 0 if agrees else field.gap[at] < 0
-        waiting[i] = restless
-        if restless and group[i] >= 0:
+        waiting[i] = labels[i] != field.cheapest[i]
+    for e in range(left.shape[0]):
+        i, j = left[e], right[e]
+        if sign[e] == (1 if labels[i] == labels[j] else -1):
+            waiting[i] = True
+            waiting[j] = True
+    for i in range(labels.shape[0]):
+        if waiting[i] and group[i] >= 0:
             work.stale[group[i]] = True
 
 
 @njit(cache=True)
-def sweep(field, work, start, limit):  # type: ignore[no-untyped-def]
+def missing(field, work):  # type: ignore[no-untyped-def]
+    """Return the waiting nodes whose costs have to be known."""
+    out, count = np.empty(work.labels.shape[0], np.int64), 0
+    for i in range(work.labels.shape[0]):
+        if work.waiting[i] and field.place[i] < 0 and not _content(field, work.labels, i):
+            out[count] = i
+            count += 1
+    return out[:count]
+
+
+@njit(cache=True)
+def sweep(field, work, start, limit, state):  # type: ignore[no-untyped-def]
     """Look at every waiting node, in the order of visits from ``start`` on, then at whom they wake.
 
-    Those are taken first come, first served, for ``limit`` more visits at most. Returns the moves
-    and whether nobody is left waiting.
+    Those are taken first come, first served, for ``limit`` more visits at most. Returns whether
+    the sweep is over; if not, costs are missing, and ``state`` says where to go on.
     """
-    unary, cheapest, noise, pointer, neighbour, gap = field
+    pointer, neighbour, gap = field.pointer, field.neighbour, field.gap
     labels, waiting, stale, group = work.labels, work.waiting, work.stale, work.group
-    n, K = unary.shape
-    extra, queue = np.zeros(K), np.empty(n, np.int64)
-    head, length, moves, step, visits = 0, 0, 0, 0, 0
-    while step < n or (length > 0 and visits < limit):
-        if step < n:
-            i = work.visit[start + step if start + step < n else start + step - n]
-            step += 1
-            if not waiting[i]:
-                continue
+    n, K = labels.shape[0], field.table.shape[1]
+    extra, queue = np.zeros(K), work.queue
+    while state[STEP] < n or (state[LENGTH] > 0 and state[VISITS] < limit):
+        first_round = state[STEP] < n
+        if first_round:
+            at = start + state[STEP]
+            i = work.visit[at if at < n else at - n]
         else:
-            i = queue[head]
-            head = head + 1 if head + 1 < n else 0
-            length -= 1
-            visits += 1
-            if not waiting[i]:
-                continue
+            i = queue[state[HEAD]]
+        looks = waiting[i] and not _content(field, labels, i)
+        if looks and field.place[i] < 0:
+            return False
+        if first_round:
+            state[STEP] += 1
+        else:
+            state[HEAD] = state[HEAD] + 1 if state[HEAD] + 1 < n else 0
+            state[LENGTH] -= 1
+            state[VISITS] += 1
         waiting[i] = False
-        first, last, mine, best = pointer[i], pointer[i + 1], labels[i], cheapest[i]
+        if not looks:
+            continue
+        unary = field.table[field.place[i]]
+        first, last, mine, best = pointer[i], pointer[i + 1], labels[i], field.cheapest[i]
         for at in range(first, last):
             extra[labels[neighbour[at]]] += gap[at]
-        low = unary[i, best] + extra[best]
+        low = unary[best] + extra[best]
         if extra[best] > 0:  # its neighbours spoil the cheapest label: look at all
             for h in range(K):
-                value = unary[i, h] + extra[h]
+                value = unary[h] + extra[h]
                 if value < low:
                     low, best = value, h
         else:
             for at in range(first, last):
                 h = labels[neighbour[at]]
-                value = unary[i, h] + extra[h]
+                value = unary[h] + extra[h]
                 if value < low:
                     low, best = value, h
-        old = unary[i, mine] + extra[mine]
+        old = unary[mine] + extra[mine]
         for at in range(first, last):
             extra[labels[neighbour[at]]] = 0.0
-        if best != mine and low < old - max(noise[i], GAIN * max(abs(low), min(abs(old), 1e300))):
+        gain = max(field.noise[i], GAIN * max(abs(low), min(abs(old), 1e300)))
+        if best != mine and low < old - gain:
             labels[i] = best
-            moves += 1
+            state[MOVES] += 1
             if group[i] >= 0:
                 stale[group[i]] = True
             for at in range(first, last):
                 j = neighbour[at]
                 if not waiting[j]:
                     waiting[j] = True
-                    if length < n:
-                        queue[head + length if head + length < n else head + length - n] = j
-                        length += 1
+                    if state[LENGTH] < n:
+                        tail = state[HEAD] + state[LENGTH]
+                        queue[tail if tail < n else tail - n] = j
+                        state[LENGTH] += 1
                 if group[j] >= 0:
                     stale[group[j]] = True
-    # Whoever found no place in the queue still waits, for the next sweep.
-    return moves, not waiting.any()
+    return True
 
 
 @njit(cache=True)
-def _excess(field, work, c):  # type: ignore[no-untyped-def]
-    """Return how much more than its least a component costs, up to constants, and its noise."""
+def _hopeless(field, work, c):  # type: ignore[no-untyped-def]
+    """Say whether a component costs so little more than its least that no move can pay.
+
+    What it can gain is its excess: over the cheapest label of every node, and over the cheaper
+    state of every link. Where all its nodes share a label, those that have their cheapest one
+    lose their margins.
+    """
     labels, component = work.labels, work.component
-    excess, noise = 0.0, 0.0
+    excess, noise, margins = 0.0, 0.0, 0.0
+    one = labels[work.members[work.starts[c]]]
+    alike = True
     for k in range(work.starts[c], work.starts[c + 1]):
         i = work.members[k]
+        alike = alike and labels[i] == one
         noise += field.noise[i]
-        excess += field.unary[i, labels[i]] - field.unary[i, field.cheapest[i]]
+        if labels[i] == field.cheapest[i]:
+            margins += field.margin[i]
+        else:
+            unary = field.table[field.place[i]]
+            excess += unary[labels[i]] - unary[field.cheapest[i]]
         for at in range(field.pointer[i], field.pointer[i + 1]):
             j, g = field.neighbour[at], field.gap[at]
             share = 0.5 if component[j] == component[i] else 1.0  # inner edges are met twice
-            # Beside the cheaper of agreeing and differing.
             excess += share * (max(g, 0.0) if labels[i] == labels[j] else max(-g, 0.0))
-    return excess, noise
+    return excess <= noise + (margins if alike else 0.0)
 
 
 @njit(cache=True)
-def sweep_components(field, work):  # type: ignore[no-untyped-def]
-    """Move whole must-link components where that gains; return how many moved."""
+def _complete(field, work, c):  # type: ignore[no-untyped-def]
+    """Say whether the costs of all nodes of a component are known."""
+    known = True
+    for k in range(work.starts[c], work.starts[c + 1]):
+        known = known and field.place[work.members[k]] >= 0
+    return known
+
+
+@njit(cache=True)
+def missing_members(field, work, first):  # type: ignore[no-untyped-def]
+    """Return the nodes whose costs the components from ``first`` on have to know."""
+    out, count = np.empty(work.members.shape[0], np.int64), 0
+    for c in range(first, work.starts.shape[0] - 1):
+        if work.stale[c] and not _hopeless(field, work, c):
+            for k in range(work.starts[c], work.starts[c + 1]):
+                if field.place[work.members[k]] < 0:
+                    out[count] = work.members[k]
+                    count += 1
+    return out[:count]
+
+
+@njit(cache=True)
+def sweep_components(field, work, first):  # type: ignore[no-untyped-def]
+    """Move whole must-link components where that gains, from ``first`` on.
+
+    Returns how many moved, and the component whose costs are missing, or their number.
+    """
     labels, component = work.labels, work.component
-    out, moves = np.empty(field.unary.shape[1]), 0
-    for c in range(work.starts.shape[0] - 1):
+    out, moves = np.empty(field.table.shape[1]), 0
+    for c in range(first, work.starts.shape[0] - 1):
         if not work.stale[c]:
             continue
+        hopeless = _hopeless(field, work, c)
+        if not hopeless and not _complete(field, work, c):
+            return moves, c
         work.stale[c] = False
-        excess, noise = _excess(field, work, c)
-        if excess <= noise:
+        if hopeless:
             continue
         out[:] = 0.0
-        now, inner = 0.0, 0.0
+        now, inner, noise = 0.0, 0.0, 0.0
         for k in range(work.starts[c], work.starts[c + 1]):
             i = work.members[k]
-            now += field.unary[i, labels[i]]
+            unary = field.table[field.place[i]]
+            now += unary[labels[i]]
+            noise += field.noise[i]
             for h in range(out.shape[0]):
-                out[h] += field.unary[i, h]
+                out[h] += unary[h]
             for at in range(field.pointer[i], field.pointer[i + 1]):
                 j, g = field.neighbour[at], field.gap[at]
                 agrees = labels[i] == labels[j]
@@ -200,7 +308,7 @@ def sweep_components(field, work):  # type: ignore[no-untyped-def]
         if low < now - max(noise, GAIN * max(abs(low), min(abs(now), 1e300))):
             moves += 1
             _move(field, work, c, best)
-    return moves
+    return moves, work.starts.shape[0] - 1
 
 
 @njit(cache=True)

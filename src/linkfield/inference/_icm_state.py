@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from .._rows import CSRRows
 from .._structure import by_group
 from ..field import PottsField
-from . import _edge_kernels as edge_kernels
 from . import _icm_kernels as kernels
+from ._plain_state import PlainState, plain
 from .relabel import renamed
 
 __all__ = ["State", "state_of"]
@@ -47,65 +47,8 @@ class State(Protocol):
 def state_of(field: PottsField, start: IntArray | None) -> State:
     """Prepare a field; nodes have no label yet unless ``start`` gives them one."""
     if field.entailed is None and field.agree_cost.ndim == 1:
-        nobody = np.full(field.n_nodes, -1, dtype=np.int64)
-        return PlainState(field, nobody if start is None else np.array(start, dtype=np.int64))
+        return PlainState(field, start)
     return TableState.of(field, start)
-
-
-@dataclass
-class PlainState:
-    """A labelling of a field of plain edges."""
-
-    field: PottsField
-    labels: IntArray
-    named: IntArray | None = None
-
-    def __post_init__(self) -> None:
-        f = self.field
-        pointer, neighbour, edge = f.structure.adjacency
-        noise = np.zeros(f.n_nodes) if f.noise is None else f.noise
-        gap = (f.agree_cost - f.differ_cost)[edge]
-        starts, members, component, group, _ = f.structure.movable(f.must)
-        self.waiting = np.zeros(f.n_nodes, dtype=bool)
-        stale = np.zeros(len(starts) - 1, dtype=bool)
-        visit = f.structure.visit
-        self.plain = edge_kernels.PlainField(
-            *_plain(f.unary, f.cheapest, noise, pointer, neighbour, gap)
-        )
-        work = (self.labels, visit, self.waiting, stale, starts, members, group, component)
-        self.work = edge_kernels.Work(*_plain(*work))
-        if (self.labels >= 0).all():
-            edge_kernels.begin(self.plain, self.work)
-
-    def insert(self, order: IntArray) -> None:
-        edge_kernels.insert(self.plain, self.labels, order)
-        edge_kernels.begin(self.plain, self.work)
-
-    def sweep(self, start: int, more: int) -> tuple[int, bool]:
-        moves, settled = edge_kernels.sweep(self.plain, self.work, start, more * len(self.labels))
-        return int(moves), bool(settled)
-
-    def sweep_components(self) -> int:
-        return int(edge_kernels.sweep_components(self.plain, self.work))
-
-    def rename(self) -> bool:
-        better = renamed(self.field, self.labels, self.named)
-        self.named = self.labels.copy() if better is None else better.copy()
-        if better is None:
-            return False
-        component = self.field.structure.connected
-        touched = np.zeros(int(component.max()) + 1, dtype=bool)
-        touched[component[better != self.labels]] = True
-        self.waiting |= touched[component]
-        group = self.work.group[self.waiting]
-        self.work.stale[group[group >= 0]] = True
-        self.labels[:] = better
-        return True
-
-    def energy(self) -> float:
-        f, (left, right) = self.field, self.field.structure.ends
-        args = _plain(f.unary, left, right, f.agree_cost, f.differ_cost, self.labels)
-        return float(edge_kernels.energy(*args))
 
 
 @dataclass
@@ -129,7 +72,7 @@ class TableState:
         tables = _empty_tables(links, field.n_labels)
         state = cls(field, _graph(field), links, tables, labels, waiting)
         if start is not None:
-            given = _plain(np.asarray(start, dtype=np.int64))[0]
+            given = plain(np.asarray(start, dtype=np.int64))[0]
             kernels.place_all(state.links, state.tables, state.labels, given)
             state.let_wait()
         return state
@@ -137,7 +80,7 @@ class TableState:
     def let_wait(self) -> None:
         """Let everyone wait for a look whom it could move."""
         self.waiting.node[:] = True
-        cheapest = _plain(self.field.cheapest)[0]
+        cheapest = plain(self.field.cheapest)[0]
         kernels.at_home(self.graph, self.links, self.tables, cheapest, self.waiting.node)
 
     def insert(self, order: IntArray) -> None:
@@ -151,7 +94,7 @@ class TableState:
 
     def sweep_components(self) -> int:
         pointer, node, component, _, block = self.field.structure.movable(self.field.must)
-        groups = kernels.Groups(*_plain(pointer, node, component, block))
+        groups = kernels.Groups(*plain(pointer, node, component, block))
         args = (self.graph, self.links, self.tables, self.labels, groups, self.waiting)
         return int(kernels.sweep_components(*args))
 
@@ -174,12 +117,7 @@ def _graph(field: PottsField) -> kernels.Graph:
     shape = (len(field.edges), width)
     agree, differ = (np.ascontiguousarray(np.broadcast_to(c, shape)) for c in costs)
     noise = np.zeros(field.n_nodes) if field.noise is None else field.noise
-    return kernels.Graph(*_plain(field.unary, noise, *field.structure.adjacency, agree, differ))
-
-
-def _plain(*arrays: NDArray[Any]) -> list[NDArray[Any]]:
-    """Return contiguous, writeable arrays: any other kind would be compiled for again."""
-    return [np.require(array, requirements=["C", "W"]) for array in arrays]
+    return kernels.Graph(*plain(field.unary, noise, *field.structure.adjacency, agree, differ))
 
 
 def _links(field: PottsField) -> kernels.Links:
@@ -208,7 +146,7 @@ def _links(field: PottsField) -> kernels.Links:
         z = dense[0][None] if len(dense) == 1 else np.stack(dense)
         squares = np.einsum("kni,kni->kn", z, z)
     own = 2.0 * links.size * links.b - np.asarray(squares)
-    block, *rest = _plain(
+    block, *rest = plain(
         links.block, links.size, links.b, own, links.top, z, pointer, index, value,
         block_pointer, both[order][:, 1], node_pointer, links.node_blocks[node_order][:, 1],
     )  # fmt: skip

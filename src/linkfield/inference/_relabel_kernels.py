@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["cheapest_assignment", "rename"]
+__all__ = ["cheapest_assignment", "rename", "restive"]
 
 #: Above this stands a label that is forbidden: the assignment needs finite numbers.
 FORBIDDEN = 1e150
@@ -75,39 +75,61 @@ def _two_names(cost, name):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def rename(unary, cheapest, noise, labels, pointer, node, skip):  # type: ignore[no-untyped-def]
-    """Rename the labels of every component at its best, in place; return how many gained.
+def restive(table, place, cheapest, margin, labels, since, pointer, node):  # type: ignore[no-untyped-def]
+    """Say of every component whether another naming of its labels could gain.
 
-    Where all nodes of a component have their ``cheapest`` label there is nothing to gain.
-    Components to ``skip`` are left as they are.
+    The nodes of one label lose their margins, if that label is their cheapest, or gain no more
+    than what theirs costs above it. A component whose labels are still those of ``since`` (empty:
+    no such labels) has its best names already.
     """
-    K = unary.shape[1]
+    out = np.zeros(pointer.shape[0] - 1, np.bool_)
+    loss = np.zeros(table.shape[1])
+    for c in range(out.shape[0]):
+        new = since.shape[0] == 0
+        for at in range(pointer[c], pointer[c + 1]):
+            new = new or labels[node[at]] != since[node[at]]
+        if not new:
+            continue
+        for at in range(pointer[c], pointer[c + 1]):
+            i = node[at]
+            label = labels[i]
+            if label == cheapest[i]:
+                loss[label] += margin[i]
+            else:
+                row = table[place[i]]
+                loss[label] -= row[label] - row[cheapest[i]]
+        for at in range(pointer[c], pointer[c + 1]):
+            label = labels[node[at]]
+            out[c] = out[c] or loss[label] < 0
+            loss[label] = 0.0
+    return out
+
+
+@njit(cache=True)
+def rename(table, place, noise, labels, pointer, node, wanted):  # type: ignore[no-untyped-def]
+    """Rename the labels of the wanted components at their best, in place; return how many gained.
+
+    Node i has the costs ``table[place[i]]``.
+    """
+    K = table.shape[1]
     cost, used = np.empty((K, K)), np.empty(K, np.int64)
-    place, name = np.full(K, -1), np.empty(K, np.int64)
+    number, name = np.full(K, -1), np.empty(K, np.int64)
     renamed = 0
     for c in range(pointer.shape[0] - 1):
-        content = skip[c]
-        if not content:
-            content = True
-            for at in range(pointer[c], pointer[c + 1]):
-                i = node[at]
-                if labels[i] != cheapest[i]:
-                    content = False
-                    break
-        if content:
+        if not wanted[c]:
             continue
         r, slack, now, floor = 0, 0.0, 0.0, 0.0
         for at in range(pointer[c], pointer[c + 1]):
             i = node[at]
-            label = labels[i]
-            if place[label] < 0:
-                place[label], used[r] = r, label
+            label, unary = labels[i], table[place[i]]
+            if number[label] < 0:
+                number[label], used[r] = r, label
                 cost[r, :] = 0.0
                 r += 1
-            row = cost[place[label]]
+            row = cost[number[label]]
             slack += noise[i]
             for h in range(K):
-                row[h] += unary[i, h]
+                row[h] += unary[h]
         for k in range(r):
             for h in range(K):
                 cost[k, h] = min(cost[k, h], FORBIDDEN)
@@ -128,7 +150,7 @@ def rename(unary, cheapest, noise, labels, pointer, node, skip):  # type: ignore
             if best < now - tolerance:
                 renamed += 1
                 for at in range(pointer[c], pointer[c + 1]):
-                    labels[node[at]] = name[place[labels[node[at]]]]
+                    labels[node[at]] = name[number[labels[node[at]]]]
         for k in range(r):
-            place[used[k]] = -1
+            number[used[k]] = -1
     return renamed

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._random import RandomState, as_generator
+from .._structure import Structure
 from ..field import PottsField
 from .base import Inference, InferenceResult, checked_start
 from .block_start import block_labels
+from .on_demand import CostsOnDemand
+
+if TYPE_CHECKING:
+    from ._icm_state import State
 
 __all__ = ["ICM"]
 
@@ -60,15 +66,33 @@ class ICM(Inference):
         if start is None:
             start = block_labels(field, rng)
         state = state_of(field.finite, start)
-        if start is None:
-            state.insert(field.structure.visit[rng.permutation(field.n_nodes)])
+        sweeps, converged = self._settle(state, start is None, field.structure, rng)
+        energy = state.energy() if field.finite is field else field.energy(state.labels)
+        return InferenceResult(state.labels, energy, n_iter=sweeps, converged=converged)
+
+    def settled(
+        self, costs: CostsOnDemand, start: IntArray | None, rng: np.random.Generator
+    ) -> IntArray:
+        """Return the labels that :meth:`solve` would find, from costs that are given on demand."""
+        from ._plain_state import PlainState
+
+        state = PlainState(costs, start)
+        self._settle(state, start is None, costs.structure, rng)
+        return state.labels
+
+    def _settle(
+        self, state: State, fresh: bool, structure: Structure, rng: np.random.Generator
+    ) -> tuple[int, bool]:
+        """Move until nothing gains; return the sweeps made and whether that was reached."""
+        n = structure.n_nodes
+        if fresh:
+            state.insert(structure.visit[rng.permutation(n)])
         sweeps, moved = 0, True
         while moved and sweeps < self.max_sweeps:
             sweeps += 1
             more = self.max_sweeps - sweeps
-            moves, settled = state.sweep(int(rng.integers(field.n_nodes)), more)
+            moves, settled = state.sweep(int(rng.integers(n)), more)
             moved = moves > 0 and not settled
             if settled and self.component_moves:
                 moved = state.sweep_components() > 0 or state.rename()
-        energy = state.energy() if field.finite is field else field.energy(state.labels)
-        return InferenceResult(state.labels, energy, n_iter=sweeps, converged=not moved)
+        return sweeps, not moved

@@ -18,22 +18,21 @@ __all__ = ["renamed"]
 IntArray = NDArray[np.int64]
 
 
-def renamed(field: PottsField, labels: IntArray, since: IntArray | None = None) -> IntArray | None:
+def renamed(field: PottsField, labels: IntArray) -> IntArray | None:
     """Return labels with every connected component renamed at its best, None if nothing gains.
 
     Exact for each component on its own (a lone node moves by itself). Where link costs differ
     from label to label (one metric a cluster) a renaming is kept only if the energy falls.
-    Components whose labels are those that ``since`` came from here are left out.
     """
-    from ._relabel_kernels import rename
+    from ._relabel_kernels import rename, restive
 
-    proposal = np.array(labels, dtype=np.int64)
-    noise = np.zeros(field.n_nodes) if field.noise is None else field.noise
-    pointer, node = field.structure.connected_groups
-    skip = np.zeros(len(pointer) - 1, dtype=bool)
-    if since is not None and len(skip):
-        skip = np.add.reduceat(labels[node] != since[node], pointer[:-1]) == 0
-    if rename(field.unary, field.cheapest, noise, proposal, pointer, node, skip) == 0:
+    n, nobody = field.n_nodes, np.empty(0, dtype=np.int64)
+    proposal, place = np.array(labels, dtype=np.int64), np.arange(n)
+    noise = np.zeros(n) if field.noise is None else field.noise
+    groups = field.structure.connected_groups
+    unary = np.require(field.unary, requirements=["C", "W"])
+    wanted = restive(unary, place, field.cheapest, np.zeros(n), proposal, nobody, *groups)
+    if rename(unary, place, noise, proposal, *groups, wanted) == 0:
         return None
     exact = field.agree_cost.ndim == 1 and (field.entailed is None or len(field.entailed.z) == 1)
     if not exact and not field.energy(proposal) < field.energy(labels):

@@ -1,0 +1,76 @@
+"""Costs that are worked out on demand give the labels that all costs together give."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from linkfield.inference import ICM, PottsField
+from linkfield.inference import _plain_state as plain_state
+from linkfield.inference.on_demand import CostsOnDemand
+
+
+def random_field(rng, n, K, m):
+    """A field of must-links and cannot-links with clear preferences, like rows in clusters."""
+    y = rng.integers(0, K, n)
+    unary = rng.uniform(0, 1, (n, K))
+    unary[np.arange(n), y] -= rng.uniform(0, 2, n) * (rng.random(n) < 0.8)
+    edges = rng.integers(0, n, (m, 2))
+    edges = edges[edges[:, 0] != edges[:, 1]]
+    must = y[edges[:, 0]] == y[edges[:, 1]]
+    price = rng.uniform(0.1, 2.0, len(edges)) * rng.choice([1.0, 10.0])
+    agree, differ = np.where(must, 0.0, price), np.where(must, price, 0.0)
+    return PottsField(unary, edges, agree, differ, visit=rng.permutation(n))
+
+
+def on_demand(field, rng, asked):
+    """The same field, its margins understated at random."""
+    least, second = np.sort(field.unary, axis=1)[:, :2].T
+
+    def unary(nodes, table, noise):
+        asked.extend(nodes.tolist())
+        table[:] = field.unary[nodes] + rng.normal(size=(len(nodes), 1))  # up to a constant a node
+        noise[:] = 0.0
+
+    return CostsOnDemand(
+        field.structure, field.n_labels, field.differ_cost > 0, field.cheapest,
+        rng.uniform(0, 1, field.n_nodes) * (second - least), unary,
+        lambda edges: (field.agree_cost - field.differ_cost)[edges],
+    )  # fmt: skip
+
+
+@settings(max_examples=150)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_same_labels(seed):
+    rng = np.random.default_rng(seed)
+    n, K = int(rng.integers(2, 60)), int(rng.integers(2, 6))
+    field = random_field(rng, n, K, int(rng.integers(1, 3 * n)))
+    start = None if rng.random() < 0.4 else rng.integers(0, K, n)
+    if start is not None and rng.random() < 0.5:
+        start = ICM().solve(field, start, 0).labels
+        start[rng.random(n) < 0.1] = 0
+    asked = []
+    labels = ICM().settled(on_demand(field, rng, asked), start, np.random.default_rng(seed))
+    known = ICM().solve(field, start, np.random.default_rng(seed))
+    np.testing.assert_allclose(field.energy(labels), known.energy, atol=1e-9)
+    np.testing.assert_array_equal(labels, known.labels)
+    if start is not None:
+        assert len(asked) == len(set(asked))
+
+
+def test_content_nodes_are_not_asked_for():
+    rng = np.random.default_rng(0)
+    field = random_field(rng, 5_000, 4, 3_000)
+    start = ICM().solve(field, random_state=0).labels
+    asked = []
+    again = ICM().settled(on_demand(field, rng, asked), start, np.random.default_rng(1))
+    assert len(asked) < 0.5 * field.n_nodes
+    np.testing.assert_array_equal(again, start)
+
+
+def test_insertion_in_parts(monkeypatch):
+    rng = np.random.default_rng(3)
+    field = random_field(rng, 300, 4, 300)
+    whole = ICM().solve(field, None, np.random.default_rng(5)).labels
+    monkeypatch.setattr(plain_state, "INSERTED", 7)
+    parts = ICM().settled(on_demand(field, rng, []), None, np.random.default_rng(5))
+    np.testing.assert_array_equal(parts, whole)
