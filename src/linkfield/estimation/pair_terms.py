@@ -248,7 +248,8 @@ class PairTerms:
             left, right = self._ends
             broken = (labels[left] != labels[right]) == self.ties.must
             self._seen = {"labels": labels.copy(), "violated": np.flatnonzero(broken)}
-        return np.asarray(self._seen["violated"])
+        found: IntArray = self._seen["violated"]
+        return found
 
     @cached_property
     def _ends(self) -> tuple[IntArray, IntArray]:
@@ -260,8 +261,15 @@ class PairTerms:
         if metric.per_cluster:
             total = float(self.pair_costs(labels, metric).sum())
         else:
-            total = float(self.some_prices(self.violated(labels), metric).sum())
+            total = self._violated_energy(self.violated(labels), metric)
         return total + self._entailed_energy(labels, metric)
+
+    def _violated_energy(self, pairs: IntArray, metric: Metric) -> float:
+        known = self._of(metric).get("violated")
+        if known is None or known[0] is not pairs:
+            known = (pairs, float(self.some_prices(pairs, metric).sum()))
+            self._of(metric)["violated"] = known
+        return float(known[1])
 
     def _entailed_energy(self, labels: IntArray, metric: Metric) -> float:
         links = self.links(metric)

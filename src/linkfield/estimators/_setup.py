@@ -30,7 +30,6 @@ from ..estimation import (
     Objective,
     PairTerms,
     Regulariser,
-    Statistics,
     Wishart,
 )
 from ..exceptions import ConstraintWarning
@@ -38,6 +37,7 @@ from ..inference import Inference
 from ..initialize import Neighbourhoods, SeedingData, canonical_keys
 from ._em import Problem
 from ._inputs import AbsoluteLabels
+from ._seeding import named_init, seeding_data
 
 __all__ = ["Recipe", "Setup", "check_recipe", "checked_metric"]
 
@@ -218,7 +218,9 @@ class Setup:
     def _centres(self, init: Any, rng: np.random.Generator) -> FloatArray:
         K, d = self.recipe.n_clusters, self.problem.engine.rows.shape[1]
         if isinstance(init, str | Neighbourhoods):
-            data = self._seeding()
+            data = seeding_data(
+                self.problem, self.recipe.metric, self._smoothing_strength, self.order, self.moments
+            )
             seeder = init if isinstance(init, Neighbourhoods) else named_init(init)
             known = Constraints() if init in ("k-means++", "random") else self.constraints
             if self.absolute is not None and known is self.constraints:
@@ -254,60 +256,6 @@ class Setup:
         centres[bound] = found
         centres[np.setdiff1d(np.arange(K), bound)] = every[len(bound) :]
         return centres
-
-    def _seeding(self) -> SeedingData:
-        engine, objective = self.problem.engine, self.problem.objective
-        metric, n = self.recipe.metric, len(engine.rows)
-        shared = metric.single()
-        offsets = engine.row_offsets(shared)
-        buffer: dict[int, NDArray[np.float32]] = {}
-
-        def centres_of(member: Any) -> FloatArray:
-            member = sparse.csr_array(member)
-            used, column = np.unique(member.indices, return_inverse=True)
-            rows = engine.rows.take(used)
-            weight = np.asarray(member.sum(axis=1)).ravel()
-            scale = engine.distortion.row_scale(rows, shared)
-            value = member.data if scale is None else member.data * scale[column]
-            small = sparse.csr_array((value, column, member.indptr), (len(weight), len(used)))
-            model = Model(np.zeros((len(weight), rows.shape[1])), shared, self._smoothing_strength)
-            return objective.centres(Statistics(weight, weight, rows.sums(small)), model)
-
-        def points_of(index: IntArray) -> FloatArray:
-            rows, one = engine.rows.take(index), np.ones(len(index))
-            scale = engine.distortion.row_scale(rows, shared)
-            sums = np.asarray(rows.dense(), np.float64)
-            sums = sums if scale is None else sums * scale[:, None]
-            model = Model(np.zeros_like(sums), shared, self._smoothing_strength)
-            return objective.centres(Statistics(one, one, sums), model)
-
-        def distances(
-            points: FloatArray, nearest: FloatArray
-        ) -> tuple[NDArray[np.float32], FloatArray]:
-            found = buffer.setdefault(len(points), np.empty((len(points), n), dtype=np.float32))
-            return found, engine.offer(points, shared, offsets, nearest, found)
-
-        return SeedingData(
-            engine.distortion, engine.rows, engine.weight, metric, self.order, centres_of,
-            points_of, distances,
-        )  # fmt: skip
-
-
-def named_init(name: str) -> Neighbourhoods:
-    """Return the initialiser of a name."""
-    named = {
-        "neighbourhoods": Neighbourhoods(),
-        "farthest-first": Neighbourhoods(select="wff"),
-        "largest": Neighbourhoods(select="largest"),
-        "k-means++": Neighbourhoods(),
-        "random": Neighbourhoods(filler="random"),
-    }
-    if name not in named:
-        raise ValueError(
-            f"init must be one of {sorted(named)}, an array of centres, or a "
-            f"linkfield.initialize.Neighbourhoods; got {name!r}"
-        )
-    return named[name]
 
 
 def _rows(recipe: Recipe, X: Any, weight: FloatArray) -> tuple[Rows, Moments]:

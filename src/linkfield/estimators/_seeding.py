@@ -1,0 +1,105 @@
+"""A problem as the initialisers see it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .._rows import DenseRows
+from ..distortions import Metric, SquaredEuclidean
+from ..engine import ArrayEngine, Moments
+from ..estimation import Model, Statistics
+from ..initialize import Neighbourhoods, SeedingData
+from ._em import Problem
+
+__all__ = ["named_init", "seeding_data"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+#: Rows in double precision are copied to single precision for seeding if the copy has at least
+#: the first and at most the second number of bytes.
+SINGLE_COPY = 4_000_000, 64_000_000
+
+
+def seeding_data(
+    problem: Problem, metric: Metric, smoothing: float, order: IntArray, moments: Moments
+) -> SeedingData:
+    """Return rows and passes for an initialiser; ``order`` is the canonical order of the rows."""
+    engine, objective = problem.engine, problem.objective
+    shared = metric.single()
+    quick = _single_precision(engine, moments)
+    offsets = quick.row_offsets(shared)
+    buffer: dict[int, NDArray[np.float32]] = {}
+
+    def centres_of(member: Any) -> FloatArray:
+        member = sparse.csr_array(member)
+        used, column = np.unique(member.indices, return_inverse=True)
+        rows = engine.rows.take(used)
+        weight = np.asarray(member.sum(axis=1)).ravel()
+        scale = engine.distortion.row_scale(rows, shared)
+        value = member.data if scale is None else member.data * scale[column]
+        small = sparse.csr_array((value, column, member.indptr), (len(weight), len(used)))
+        model = Model(np.zeros((len(weight), rows.shape[1])), shared, smoothing)
+        return objective.centres(Statistics(weight, weight, rows.sums(small)), model)
+
+    def points_of(index: IntArray) -> FloatArray:
+        rows, one = engine.rows.take(index), np.ones(len(index))
+        scale = engine.distortion.row_scale(rows, shared)
+        sums = np.asarray(rows.dense(), np.float64)
+        sums = sums if scale is None else sums * scale[:, None]
+        model = Model(np.zeros_like(sums), shared, smoothing)
+        return objective.centres(Statistics(one, one, sums), model)
+
+    def distances(
+        points: FloatArray, nearest: FloatArray
+    ) -> tuple[NDArray[np.float32], FloatArray]:
+        shape = (len(points), len(engine.rows))
+        found = buffer.setdefault(len(points), np.empty(shape, dtype=np.float32))
+        return found, quick.offer(points, shared, offsets, nearest, found)
+
+    return SeedingData(
+        engine.distortion, engine.rows, engine.weight, metric, order, centres_of, points_of,
+        distances,
+    )  # fmt: skip
+
+
+def _single_precision(engine: ArrayEngine, moments: Moments) -> ArrayEngine:
+    """Return an engine that reads half as much, where that is worth a copy of the rows.
+
+    Seeding passes over all rows once a centre, and draws by squared distances that are kept in
+    single precision anyway.
+    """
+    rows = engine.rows
+    if not isinstance(rows, DenseRows) or rows.dtype != np.float64:
+        return engine
+    if not isinstance(engine.distortion, SquaredEuclidean):
+        return engine
+    n, d = rows.shape
+    reach = max(np.abs(moments.low).max(), np.abs(moments.high).max())
+    if not SINGLE_COPY[0] <= 4 * n * d <= SINGLE_COPY[1] or reach > 1e15:
+        return engine
+    copy = np.empty((n, d), dtype=np.float32)
+    np.subtract(rows.base, 0.0 if rows.offset is None else rows.offset, out=copy)
+    return replace(engine, rows=DenseRows(copy))
+
+
+def named_init(name: str) -> Neighbourhoods:
+    """Return the initialiser of a name."""
+    named = {
+        "neighbourhoods": Neighbourhoods(),
+        "farthest-first": Neighbourhoods(select="wff"),
+        "largest": Neighbourhoods(select="largest"),
+        "k-means++": Neighbourhoods(),
+        "random": Neighbourhoods(filler="random"),
+    }
+    if name not in named:
+        raise ValueError(
+            f"init must be one of {sorted(named)}, an array of centres, or a "
+            f"linkfield.initialize.Neighbourhoods; got {name!r}"
+        )
+    return named[name]
