@@ -1,15 +1,16 @@
-"""Run ``python -m benchmarks [quality|noise|speed|growth|warm|small|peers|all]``."""
+"""Run ``python -m benchmarks [quality|noise|inference|speed|growth|warm|small|peers|all]``."""
 
 import argparse
 import os
 from pathlib import Path
 
-from . import growth, measure, noise, peers, quality, small, speed, warm
+from . import growth, inference, measure, noise, peers, quality, small, speed, warm
 from .tables import Settings, finished, save
 
 REPORTS = {
     "quality": lambda s: finished("Quality", [quality.report(s.draws)], s),
     "noise": lambda s: finished("Noise", [noise.report(s.draws)], s),
+    "inference": inference.report,
     "speed": speed.report,
     "growth": growth.report,
     "warm": warm.report,
@@ -27,10 +28,10 @@ def arguments():
     add("--out", type=Path, help="folder for the tables (Markdown) and pictures (PNG)")
     add("--rounds", type=int, help="measurements of every candidate (default 7)")
     add("--match", default="", help="only cases of speed and growth whose name contains this")
-    add("--draws", type=int, help="draws of constraints, for quality and noise (default 20)")
+    add("--draws", type=int, help="draws of constraints, for quality, noise and inference (default 20)")
     add("--limit", type=float, default=900.0, help="seconds a fit of a peer may take (default 900)")
     add("--data", type=Path, default=os.environ.get("LINKFIELD_DATA"),
-        help="folder with banking77_minilm.npz, for warm (default: $LINKFIELD_DATA)")  # fmt: skip
+        help="folder with real data, for warm and inference (default: $LINKFIELD_DATA)")  # fmt: skip
     return parser.parse_args()
 
 
