@@ -146,6 +146,7 @@ class MeanField(Inference):
         *,
         weight: FloatArray | None = None,
         before: FloatArray | None = None,
+        fresh: bool = True,
         start: IntArray | None = None,
         random_state: RandomState = None,
     ) -> Relaxed:
@@ -159,18 +160,22 @@ class MeanField(Inference):
             How much the entropy of every node counts; 1 by default.
         before : float array (n, K), optional
             Probabilities to go on from; F ends no higher than theirs.
+        fresh : bool, default=True
+            Whether to set out from every node on its own as well, where there is a ``before``.
         start : int array (n,), optional
-            Labels to go on from, where there is no ``before``.
+            Labels for ICM to go on from, where there is no ``before``.
         random_state : int, RandomState, Generator or None
         """
         from ._free_energy import FreeEnergy, one_hot  # numba is loaded only when it is needed
 
         one = np.ones(field.n_nodes) if weight is None else np.asarray(weight, np.float64)
         energy = FreeEnergy.of(field, self.temperature * one)
-        likeliest = None if before is None else before.argmax(axis=1)
-        first = self._starts(energy) if before is None else [np.array(before, dtype=np.float64)]
-        icm = ICM().solve(field, start if likeliest is None else likeliest, random_state)
-        if likeliest is None or not np.array_equal(icm.labels, likeliest):
+        first = [] if before is None else [np.array(before, dtype=np.float64)]
+        likeliest = start if before is None else before.argmax(axis=1)
+        if fresh or before is None:
+            first += self._starts(energy)
+        icm = ICM().solve(field, likeliest, random_state)
+        if len(first) > 1 or before is None or (icm.labels != likeliest).any():
             first.append(one_hot(icm.labels, field.n_labels))
         if len(first) > 1 and energy.coupled:
             for q in first:
