@@ -199,6 +199,30 @@ def test_pair_terms_of_probabilities_are_expectations(metric, penalty):
     assert_allclose(terms.gradient(q, theta), slope, rtol=1e-11, atol=1e-12)
 
 
+@pytest.mark.parametrize("metric", ["diagonal", "diagonal-per-cluster"])
+def test_pairs_inside_a_node_always_agree(metric):
+    """Rows 0, 1 and 2 share a label; a cannot-link between two of them is broken for certain."""
+    rng = np.random.default_rng(5)
+    K, X, measure = 3, rng.normal(size=(5, 2)), SquaredEuclidean()
+    known = weighted([(0, 1, np.inf), (1, 2, np.inf), (0, 2, 0.3), (3, 4, 1.0)],
+                     [(0, 2, 2.0), (1, 4, 1.0)])  # fmt: skip
+    ties = tie(known, closure=False)
+    assert ties.n_nodes == 3
+    theta = METRICS[metric].start(2, K)
+    theta = type(theta)(rng.uniform(0.5, 2.0, theta.theta.shape))
+    bound = measure.bound("auto", as_rows(X), theta)
+    terms = PairTerms(ties, as_rows(X), measure, as_penalty("hmrf"), bound)
+    q = rng.dirichlet(np.ones(K), 3)
+    energy, slope = 0.0, np.zeros_like(theta.theta)
+    for nodes in every_labelling(3, K):
+        p = q[np.arange(3), nodes].prod()
+        energy += p * terms.energy(nodes[ties.node], theta)
+        slope += p * terms.gradient(nodes[ties.node], theta)
+    rows = q[ties.node]
+    assert_allclose(terms.energy(rows, theta), energy, rtol=1e-12)
+    assert_allclose(terms.gradient(rows, theta), slope, rtol=1e-11)
+
+
 @pytest.mark.parametrize("measure", [SquaredEuclidean(), Cosine()])
 def test_statistics_under_probabilities_are_expectations(measure):
     rng = np.random.default_rng(4)

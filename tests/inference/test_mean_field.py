@@ -82,8 +82,7 @@ def test_every_sweep_from_anywhere_lowers_the_free_energy(seed, T, wide):
     energy = FreeEnergy.of(field, np.full(field.n_nodes, T))
     q = rng.dirichlet(np.ones(field.n_labels), field.n_nodes)
     before = energy.values(q)
-    for _ in range(8):
-        energy.sweep(q)
+    for _ in energy.descend(q, 8, 0.0):
         after = energy.values(q)
         assert (after <= before + 1e-12 * scale(field)).all()
         before = after
@@ -95,7 +94,7 @@ def test_the_last_node_is_at_its_best_response_and_all_are_in_the_end(seed, T, w
     field = tiny_field(seed % 5000, wide=wide)
     energy = FreeEnergy.of(field, np.full(field.n_nodes, T))
     q = rng.dirichlet(np.ones(field.n_labels), field.n_nodes)
-    energy.sweep(q)
+    energy.sweep(q, np.ones(field.n_nodes, dtype=bool), 0.0)
     last = int(field.structure.visit[-1])
     assert_allclose(q[last], best_response(field, q, last, T), atol=1e-7)
     result = MeanField(temperature=T, tol=1e-12, max_iter=5000).solve(field, random_state=0)
@@ -152,6 +151,35 @@ def test_with_a_start_it_is_never_worse_than_icm_from_there(seed, T, wide):
     assert mine.energy <= ICM().solve(field, start, random_state=3).energy + 1e-9
     # A labelling is a q without entropy, so F ends below what ICM reaches, too.
     assert mine.trace[-1] <= ICM().solve(field, start, random_state=3).energy + 1e-12 * scale(field)
+
+
+@pytest.mark.parametrize("T", [0.3, 5.0])
+def test_a_labelling_that_cannot_be_improved_is_kept_however_hot_it_is(T):
+    for seed in range(150):
+        field = tiny_field(seed)
+        every = every_labelling(field)
+        costs = energies(field, every)
+        result = MeanField(temperature=T).solve(field, every[costs.argmin()], random_state=0)
+        assert_allclose(result.energy, costs.min(), atol=1e-9 * scale(field))
+
+
+def test_many_changes_too_small_to_wake_a_neighbour_are_seen_in_the_end():
+    """A hub whose leaves all move a little: none wakes it, together they move it."""
+    n, tol = 51, 0.04
+    star = np.column_stack([np.zeros(n - 1, np.int64), np.arange(1, n)])
+    edges = np.r_[star, [[n, n + 1]]]  # and two nodes elsewhere, which keep the sweeps going
+    field = PottsField(np.zeros((n + 2, 2)), edges, -0.1, 0.1)
+    energy = FreeEnergy.of(field, np.ones(n + 2))
+    q = np.full((n + 2, 2), 0.5)
+    q[1:n] += [-0.02, 0.02]
+    q[0] = best_response(field, q, 0, 1.0)
+    q[n:] = [1.0, 0.0]
+    start = q.copy()
+    settled = list(energy.descend(q, 100, tol))
+    assert settled[-1] and not any(settled[:-1])
+    # The last sweep looked at everyone, so the hub has seen its leaves.
+    assert np.abs(q[0] - start[0]).max() > tol
+    assert_allclose(q[0], best_response(field, q, 0, 1.0), atol=tol)
 
 
 @given(seeds, temperatures)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -111,18 +112,29 @@ class FreeEnergy:
         )  # fmt: skip
         return out
 
-    def sweep(self, q: FloatArray) -> float:
-        """Minimise F in the q of one node after the other; return the largest change."""
+    def sweep(self, q: FloatArray, waiting: NDArray[np.bool_], tol: float) -> float:
+        """Minimise F in the q of one waiting node after the other; return the largest change."""
         return float(
             kernels.sweep(
                 self.costs, self.gap, self.pointer, self.neighbour, self.edge, self.visit,
-                self.heat, q,
+                self.heat, q, waiting, tol,
             )
         )  # fmt: skip
 
-    def descend(self, q: FloatArray, sweeps: int, tol: float) -> bool:
-        """Sweep until no probability changes by more than ``tol``; say whether that came about."""
-        return any(self.sweep(q) <= tol for _ in range(sweeps))
+    def descend(self, q: FloatArray, sweeps: int, tol: float) -> Iterator[bool]:
+        """Sweep, yielding each time whether no node would change by more than ``tol`` any more.
+
+        A sweep looks at nodes whose neighbours changed; when there are none left, at all of them.
+        """
+        everyone, waiting = True, np.ones(len(q), dtype=bool)
+        for _ in range(sweeps):
+            settled = self.sweep(q, waiting, tol) <= tol
+            yield settled and everyone
+            if settled and everyone:
+                return
+            everyone = settled
+            if everyone:
+                waiting[:] = True
 
     def better(self, first: FloatArray, second: FloatArray) -> FloatArray:
         """Return, for every component, that of two which has the lower F (ties: the first)."""

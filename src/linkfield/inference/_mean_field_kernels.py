@@ -15,13 +15,21 @@ __all__ = ["free_energies", "sweep"]
 
 
 @njit(cache=True)
-def sweep(costs, gap, pointer, neighbour, edge, visit, heat, q):  # type: ignore[no-untyped-def]
-    """Update every node once, in place; return the largest change of a probability."""
+def sweep(  # type: ignore[no-untyped-def]
+    costs, gap, pointer, neighbour, edge, visit, heat, q, waiting, tol
+):
+    """Update every waiting node once, in place; return the largest change of a probability.
+
+    A node that changes by more than ``tol`` lets its neighbours wait for another look.
+    """
     K = costs.shape[1]
     step = 1 if gap.shape[1] > 1 else 0
     now = np.empty(K)
     largest = 0.0
     for i in visit:
+        if not waiting[i]:
+            continue
+        waiting[i] = False
         now[:] = costs[i]
         for k in range(pointer[i], pointer[i + 1]):
             j, e = neighbour[k], edge[k]
@@ -32,9 +40,14 @@ def sweep(costs, gap, pointer, neighbour, edge, visit, heat, q):  # type: ignore
         for h in range(K):
             now[h] = exp(-((now[h] - least) / heat[i]))
             total += now[h]
+        change = 0.0
         for h in range(K):
-            largest = max(largest, abs(now[h] / total - q[i, h]))
+            change = max(change, abs(now[h] / total - q[i, h]))
             q[i, h] = now[h] / total
+        if change > tol:
+            for k in range(pointer[i], pointer[i + 1]):
+                waiting[neighbour[k]] = True
+        largest = max(largest, change)
     return largest
 
 

@@ -23,8 +23,8 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 #: So many sweeps, at most, are taken from a start, or at a passing temperature, before starts are
-#: compared.
-SCOUT = 20
+#: compared, and fewer if no probability changes by more than the second number.
+SCOUT = 20, 1e-3
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class MeanField(Inference):
         included) and cools down geometrically to T; at each stage F never rises. None does
         without.
     max_iter : int, default=200
-        Sweeps at T.
+        Sweeps at T. A sweep looks at the nodes around which something changed.
     tol : float, default=1e-6
         Converged when no probability changes by more in a sweep.
     polish : bool, default=True
@@ -179,12 +179,12 @@ class MeanField(Inference):
             first.append(one_hot(icm.labels, field.n_labels))
         if len(first) > 1 and energy.coupled:
             for q in first:
-                energy.descend(q, min(SCOUT, self.max_iter), self.tol)
+                self._scout(energy, q)
         q = reduce(energy.better, first) if energy.coupled else first[0]
         trace: list[float] = []
         converged = False
-        while len(trace) < self.max_iter and not converged:
-            converged = energy.sweep(q) <= self.tol
+        for settled in energy.descend(q, self.max_iter, self.tol):
+            converged = settled
             trace.append(float(energy.values(q).sum()))
         return Relaxed(q, icm.labels, np.array(trace), converged, energy)
 
@@ -197,9 +197,13 @@ class MeanField(Inference):
             hot = np.clip(energy.spread() / energy.heat, 1.0, 1e200)
         q = energy.at(hot).alone()
         for k in range(self.anneal, 0, -1):
-            stage = energy.at(hot ** (k / self.anneal))
-            stage.descend(q, min(SCOUT, self.max_iter), self.tol)
+            self._scout(energy.at(hot ** (k / self.anneal)), q)
         return [alone, q]
+
+    def _scout(self, energy: FreeEnergy, q: FloatArray) -> None:
+        """Go down from a start far enough to compare it with others."""
+        sweeps, tol = SCOUT
+        any(energy.descend(q, min(sweeps, self.max_iter), max(tol, self.tol)))
 
 
 def _better(found: Relaxed, labels: IntArray) -> IntArray:
