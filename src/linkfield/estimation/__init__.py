@@ -4,6 +4,7 @@ from .metric_update import update_directional, update_linear
 from .objective import Model, Objective
 from .pair_terms import PairTerms
 from .priors import MetricPrior, NoPrior, Rayleigh, Regulariser, Wishart, as_prior
+from .soft import entropies, soft_slopes, soft_statistics, softmax
 from .statistics import Statistics, summarize
 
 __all__ = [
@@ -17,6 +18,10 @@ __all__ = [
     "Statistics",
     "Wishart",
     "as_prior",
+    "entropies",
+    "soft_slopes",
+    "soft_statistics",
+    "softmax",
     "summarize",
     "update_directional",
     "update_linear",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +15,11 @@ from .statistics import Statistics
 
 __all__ = ["update_directional", "update_linear"]
 
-IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
 
 def update_linear(
-    objective: Objective, stats: Statistics, model: Model, tied_labels: IntArray
+    objective: Objective, stats: Statistics, model: Model, tied_labels: NDArray[Any]
 ) -> Metric:
     """Metric step of the Bregman measures: closed form, then the safe step.
 
@@ -52,7 +52,7 @@ def update_directional(
     objective: Objective,
     model: Model,
     stats: Statistics,
-    tied_labels: IntArray,
+    tied_labels: NDArray[Any],
     data_gradient: Callable[[Metric], FloatArray],
     statistics: Callable[[Metric], Statistics],
     step: float,

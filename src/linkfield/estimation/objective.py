@@ -16,7 +16,6 @@ from .statistics import Statistics
 __all__ = ["Model", "Objective"]
 
 FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -100,8 +99,8 @@ class Objective:
             offsets -= self.regulariser.logdet_weight * metric.logdet()
         return offsets
 
-    def fixed_labels(self, stats: Statistics, model: Model, tied_labels: IntArray) -> float:
-        """Return J."""
+    def fixed_labels(self, stats: Statistics, model: Model, tied_labels: NDArray[Any]) -> float:
+        """Return J; ``tied_labels`` may be (n, K) probabilities, with statistics to match."""
         total = self.data(stats, model) + self._regularised(model.metric, stats.weight)
         S = self._smoothing_dispersion(stats, model)
         if S is not None:
@@ -126,7 +125,9 @@ class Objective:
             weight = weight * (1.0 + model.smoothing)
         return self.distortion.centres(sums, weight, model.centres, model.metric)
 
-    def linear_gradient(self, stats: Statistics, model: Model, tied_labels: IntArray) -> FloatArray:
+    def linear_gradient(
+        self, stats: Statistics, model: Model, tied_labels: NDArray[Any]
+    ) -> FloatArray:
         """Return ∂/∂θ of J without R, for measures that are linear in θ."""
         S = self._dispersion(stats, model)
         assert S is not None

@@ -18,6 +18,7 @@ from ..distortions.bounds import Bound
 from ..field import EntailedLinks, PottsField, edge_costs
 from ..inference.feasible import InfeasibleFieldError
 from .entailed import entailed_gradient
+from .soft import broken_shares
 
 __all__ = ["PairTerms"]
 
@@ -256,8 +257,11 @@ class PairTerms:
         left, right = self.ties.pairs.T
         return np.ascontiguousarray(left), np.ascontiguousarray(right)
 
-    def energy(self, labels: IntArray, metric: Metric) -> float:
-        """Return the pair part of J."""
+    def energy(self, labels: NDArray[Any], metric: Metric) -> float:
+        """Return the pair part of J: of labels of the tied rows, or expected of probabilities."""
+        if labels.ndim == 2:
+            e, share = self._expected(labels, metric)
+            return float((self.prices(metric)[e] * share).sum())
         if metric.per_cluster:
             total = float(self.pair_costs(labels, metric).sum())
         else:
@@ -282,8 +286,8 @@ class PairTerms:
             self._of(metric)["entailed"] = known
         return float(known[1])
 
-    def gradient(self, labels: IntArray, metric: Metric) -> FloatArray:
-        """Return the derivative of the pair part by θ, labels fixed (maths.md 2.5)."""
+    def gradient(self, labels: NDArray[Any], metric: Metric) -> FloatArray:
+        """Return the derivative of the pair part by θ, labels (or probabilities) fixed (2.5)."""
         if not self.penalty.metric_dependent:
             return np.zeros_like(metric.theta)
         total = self._explicit_gradient(labels, metric)
@@ -296,21 +300,39 @@ class PairTerms:
             )
         return total
 
-    def _explicit_gradient(self, labels: IntArray, metric: Metric) -> FloatArray:
+    def _explicit_gradient(self, labels: NDArray[Any], metric: Metric) -> FloatArray:
         ties, top = self.ties, self.top(metric)
-        e = self.violated(labels)
-        e = e[np.isfinite(ties.weight[e])]
+        e, share = self._broken(labels, metric)
         by_phi, by_top = self.penalty.slopes(self.some_phi(e, metric), top, ties.must[e])
-        w = ties.weight[e]
-        if metric.per_cluster:
-            left, right = labels[ties.pairs[e]].T
-            share = _cluster_shares(left, right, len(metric.theta)) * w[:, None]
-            by_phi, by_top = by_phi * share, by_top * share
-        else:
-            by_phi, by_top = by_phi * w, by_top * w
         i, j = ties.pairs[e].T
-        total = self.distortion.pair_gradient(self.rows, i, j, by_phi, metric)
-        return total + self._top_gradient(by_top, metric)
+        total = self.distortion.pair_gradient(self.rows, i, j, by_phi * share, metric)
+        return total + self._top_gradient(by_top * share, metric)
+
+    def _broken(self, labels: NDArray[Any], metric: Metric) -> tuple[IntArray, FloatArray]:
+        """Return soft pairs that are broken, and with what weight (under which metric)."""
+        weight = self.ties.weight
+        if labels.ndim == 2:
+            e, share = self._expected(labels, metric)
+            return e, share * (weight[e] if share.ndim == 1 else weight[e, None])
+        e = self.violated(labels)
+        e = e[np.isfinite(weight[e])]
+        if not metric.per_cluster:
+            return e, weight[e]
+        left, right = labels[self.ties.pairs[e]].T
+        return e, _cluster_shares(left, right, len(metric.theta)) * weight[e, None]
+
+    def _expected(self, q: FloatArray, metric: Metric) -> tuple[IntArray, FloatArray]:
+        """Return the soft pairs, and by which probability each is broken (maths.md 4.5)."""
+        ties = self.ties
+        assert ties.n_blocks == 0, "probabilities need every link as a pair"
+        if self._seen.get("probabilities") is not q:
+            e = np.flatnonzero(np.isfinite(ties.weight))
+            joined = ties.node[ties.pairs[e, 0]] == ties.node[ties.pairs[e, 1]]
+            split = metric.per_cluster and self.penalty.metric_dependent
+            share = broken_shares(ties.pairs[e], ties.must[e], joined, q, split)
+            self._seen = {"probabilities": q, "expected": (e, share)}
+        found: tuple[IntArray, FloatArray] = self._seen["expected"]
+        return found
 
     def _top_gradient(self, by_top: FloatArray, metric: Metric) -> FloatArray:
         """Return Σ_e ∂f_e/∂top · ∂top/∂θ."""

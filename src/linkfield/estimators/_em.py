@@ -23,7 +23,17 @@ from ..inference.feasible import feasible_labels
 from ..inference.on_demand import CostsOnDemand
 from ._empty import refill_empty
 
-__all__ = ["HISTORY_DTYPE", "Outcome", "Problem", "Start", "Stop", "run", "stopping_rule"]
+__all__ = [
+    "HISTORY_DTYPE",
+    "Outcome",
+    "Problem",
+    "Start",
+    "Stop",
+    "annealed",
+    "relative_change",
+    "run",
+    "stopping_rule",
+]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -135,6 +145,11 @@ class Outcome:
     n_iter: int
     history: list[tuple[int, str, float]]
     step: float
+
+    @property
+    def resumable(self) -> Assignment | None:
+        """The standing, if another fit to the same rows can go on from it."""
+        return self.standing
 
     @property
     def labels(self) -> IntArray:
@@ -265,7 +280,7 @@ class _Run:
                 problem, self.stats, self.model, standing.labels, self.step
             )
             self.record(iteration, "metric")
-        self.model, settled = _annealed(problem, self.model)
+        self.model, settled = annealed(problem, self.model)
         return settled
 
     def outcome(self, converged: bool, n_iter: int) -> Outcome:
@@ -278,7 +293,7 @@ class _Run:
     def arrived(self, old: Model, fall: float) -> bool:
         """Say whether nothing that matters moved since the last iteration."""
         same = self.standing.changed == 0
-        still = _relative_change(old, self.model) <= self.stop.tol
+        still = relative_change(old, self.model) <= self.stop.tol
         slow = fall <= 0.01 * self.stop.tol * abs(self.history[-1][2])
         if same and (still or slow):
             return True
@@ -367,7 +382,7 @@ def _restore(now: _Run, kept: tuple[IntArray, Model, Statistics | None, int]) ->
     del now.history[kept[3] :]
 
 
-def _annealed(problem: Problem, model: Model) -> tuple[Model, bool]:
+def annealed(problem: Problem, model: Model) -> tuple[Model, bool]:
     """Weaken the smoothing; say whether it has reached its floor."""
     smoothing = problem.objective.smoothing
     if smoothing is None:
@@ -376,6 +391,7 @@ def _annealed(problem: Problem, model: Model) -> tuple[Model, bool]:
     return model.with_(smoothing=strength), strength == model.smoothing
 
 
-def _relative_change(old: Model, new: Model) -> float:
+def relative_change(old: Model, new: Model) -> float:
+    """Return the largest change of a metric parameter, as a part of the largest of them."""
     change = float(np.abs(new.metric.theta - old.metric.theta).max(initial=0.0))
     return change / float(np.abs(new.metric.theta).max(initial=1e-300))

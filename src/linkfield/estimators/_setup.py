@@ -33,7 +33,7 @@ from ..estimation import (
     Wishart,
 )
 from ..exceptions import ConstraintWarning
-from ..inference import Inference
+from ..inference import Inference, MeanField
 from ..initialize import Neighbourhoods, SeedingData, canonical_keys
 from ._em import Problem
 from ._inputs import AbsoluteLabels
@@ -50,7 +50,7 @@ class Recipe:
     """What an estimator's parameters mean, with every name resolved.
 
     ``use_pairs`` says where constraints count besides the initialisation: "all", "metric"
-    (M-KMeans) or "none" (KMeans-I).
+    (M-KMeans) or "none" (KMeans-I). ``assignment`` is "hard" or "soft".
     """
 
     n_clusters: int
@@ -64,11 +64,18 @@ class Recipe:
     label_weight: float
     closure: bool | str
     use_pairs: str = "all"
+    assignment: str = "hard"
+
+    @property
+    def soft(self) -> bool:
+        """Whether rows belong to clusters by probability."""
+        return self.assignment == "soft"
 
 
 def check_recipe(recipe: Recipe) -> None:
     """Refuse combinations that the model does not have, with the reason."""
     distortion, metric, penalty = recipe.distortion, recipe.metric, recipe.penalty
+    _check_assignment(recipe)
     checked_metric(metric.kind, distortion)
     if metric.per_cluster and not penalty.per_cluster:
         raise ValueError(
@@ -97,6 +104,19 @@ def check_recipe(recipe: Recipe) -> None:
         )
     if not recipe.constraint_weight > 0:
         raise ValueError(f"constraint_weight must be positive, got {recipe.constraint_weight!r}")
+
+
+def _check_assignment(recipe: Recipe) -> None:
+    if recipe.assignment not in ("hard", "soft"):
+        raise ValueError(f"assignment must be 'hard' or 'soft', got {recipe.assignment!r}")
+    if not recipe.soft:
+        return
+    if not isinstance(recipe.inference, MeanField):
+        raise ValueError(
+            "assignment='soft' needs a temperature, which the mean field has: pass "
+            "inference=linkfield.inference.MeanField(temperature=...)"
+        )
+    recipe.inference.check()
 
 
 def checked_metric(kind: str, distortion: Distortion) -> type[Metric]:
@@ -147,6 +167,11 @@ class Setup:
         K, distortion = recipe.n_clusters, recipe.distortion
         rows, moments = _rows(recipe, X, weight)
         ties = _ties(recipe, constraints, absolute, rows)
+        if recipe.soft and np.isinf(ties.weight[~ties.must]).any():
+            raise ValueError(
+                "assignment='soft' cannot keep hard cannot-links: no probability but 0 would do. "
+                "Give them finite weights, or take assignment='hard' (hard must-links are fine)"
+            )
         hard = np.isinf(ties.weight).any() or ties.n_nodes < ties.n_rows
         if recipe.use_pairs == "metric" and hard:
             raise ValueError(
@@ -295,16 +320,28 @@ def _ties(
 ) -> Ties:
     if recipe.use_pairs == "none":
         constraints = Constraints()
-    ties = tie(
-        constraints,
-        closure=recipe.closure,
-        tables=_tables(recipe),
-        n_clusters=recipe.n_clusters,
-        constraint_weight=recipe.constraint_weight,
-    )
+    ties = _tie(recipe, constraints, _tables(recipe))
+    if recipe.soft and ties.n_blocks:
+        try:
+            ties = _tie(recipe, constraints, tables=False)
+        except ValueError as error:
+            raise ValueError(
+                f"{str(error).split(';')[0]}, which assignment='soft' needs; take closure=False, "
+                "must-links of infinite weight, which join rows for good, or assignment='hard'"
+            ) from None
     if absolute is not None and recipe.use_pairs == "all":
         ties = ties.including(absolute.rows)
     return ties.ordered(canonical_keys(rows.take(ties.rows)))
+
+
+def _tie(recipe: Recipe, constraints: Constraints, tables: bool) -> Ties:
+    return tie(
+        constraints,
+        closure=recipe.closure,
+        tables=tables,
+        n_clusters=recipe.n_clusters,
+        constraint_weight=recipe.constraint_weight,
+    )
 
 
 def _tables(recipe: Recipe) -> bool:

@@ -19,6 +19,7 @@ _PLAIN = {
     "logdet_weight": 0.0,
     "penalty": "potts",
     "inference": "icm",
+    "assignment": "hard",
     "closure": False,
 }
 

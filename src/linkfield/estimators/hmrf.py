@@ -23,7 +23,7 @@ from .._threads import single_blas, threads
 from ..constraints import Constraints
 from ..distortions import Distortion, Metric, as_distortion, as_penalty
 from ..engine import ArrayEngine, Assignment
-from ..estimation import as_prior
+from ..estimation import as_prior, softmax
 from ..exceptions import InfeasibleConstraintsError
 from ..inference import as_inference
 from ..inference.feasible import InfeasibleFieldError
@@ -31,6 +31,7 @@ from ._em import HISTORY_DTYPE, Outcome, Start, run, stopping_rule
 from ._explain import Explanation, explained, impossible, violation_table
 from ._inputs import check_clusters, check_parameters, knowledge, read_data, read_weights
 from ._setup import Recipe, Setup, checked_metric
+from ._soft import SoftOutcome, run_soft
 
 __all__ = ["HMRFKMeans"]
 
@@ -45,7 +46,10 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
 
         J = Σ_i v_i D_θ(x_i, μ_{l_i}) + Σ_ML w f^M_θ [l_i ≠ l_j] + Σ_CL w f^C_θ [l_i = l_j] + R(θ)
 
-    by steps each of which lowers J or leaves it as it is.
+    by steps each of which lowers J or leaves it as it is. With ``assignment="soft"`` every row has
+    probabilities q_i instead of a label, and the steps lower the free energy at temperature T::
+
+        F = E_q[J] − T Σ_i v_i H(q_i)
 
     Parameters
     ----------
@@ -96,16 +100,27 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         Threads; the result does not depend on it. None takes all cores that the process may use,
         within the limits of the environment (OMP_NUM_THREADS, threadpoolctl, a joblib worker).
     verbose : int, default=0
+    assignment : {"hard", "soft"}, default="hard"
+        "soft" gives every row a probability for every cluster; centres and metric are those of
+        expected memberships. It needs ``inference=MeanField(temperature=T)``: rows without ties
+        have q_ih ∝ exp(−D_ih/T), tied rows the mean field of their links at the same T. Rows that
+        hard must-links join have one label, whose entropy counts once, with their mean weight.
+        Cannot-links must have finite weights, and what the constraints entail must be few enough
+        pairs to be written out. T is meant for the scale of the learned metric, so where one is
+        learned the first assignment is hard. A cluster that loses all rows is not refilled.
     random_state : int, RandomState, Generator or None, default=None
 
     Attributes
     ----------
     labels_ : int array (n_samples,)
+        With ``assignment="soft"`` the likeliest cluster of every row.
     cluster_centers_ : array (n_clusters, n_features)
     metric_ : array
         The metric: (d,), (d, d), (K, d) or (K, d, d).
+    marginals_ : array (n_samples, n_clusters)
+        The probabilities q, with ``assignment="soft"`` only.
     objective_ : float
-        J at the end.
+        J at the end; F with ``assignment="soft"``, in the two records below as well.
     objective_trace_ : array
         J at the end of every iteration; it never rises.
     history_ : structured array
@@ -156,6 +171,7 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         engine: str = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
+        assignment: str = "hard",
         random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -177,6 +193,7 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         self.engine = engine
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.assignment = assignment
         self.random_state = random_state
 
     # --------------------------------------------------------------- fitting
@@ -264,6 +281,7 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
             label_weight=float(self.constraint_weight),
             closure=self.closure,
             use_pairs=self._use_pairs,
+            assignment=self.assignment,
         )
 
     def _warm(self) -> bool:
@@ -286,11 +304,12 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         n_init = 1 if self.n_init == "auto" else int(self.n_init)
         if self._warm() or (not isinstance(self.init, str) and not hasattr(self.init, "fill")):
             n_init = 1  # the start is given: further runs would repeat the first
+        runs = run_soft if setup.recipe.soft else run
         best: Outcome | None = None
         for number in range(n_init):
             start = self._resumed(setup) if self._warm() else self._fresh(setup, rng)
             try:
-                outcome = run(setup.problem, start, stop, rng, self._reporter(number))
+                outcome = runs(setup.problem, start, stop, rng, self._reporter(number))
             except InfeasibleFieldError as error:
                 raise InfeasibleConstraintsError(impossible(setup, error)) from None
             if best is None or outcome.objective < best.objective:
@@ -331,14 +350,12 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         problem, model = setup.problem, outcome.model
         self._model, self._offset, self._step = model, setup.offset, outcome.step
         self._measure = setup.recipe.distortion.name
-        self._setup, self._fit_X, self._standing = setup, X, outcome.standing
+        self._setup, self._fit_X, self._standing = setup, X, outcome.resumable
         self._tol = float(self.tol)
         if self.warm_start:
             _ = setup.keys  # of the data as they are now
         self._label_offsets = problem.objective.label_offsets(model)
-        total = float(outcome.stats.weight.sum())
-        spread = problem.objective.data(outcome.stats, model)
-        self._temperature = 2.0 * max(spread, 0.0) / (total * X.shape[1])
+        self._store_temperature(outcome, problem.objective.data(outcome.stats, model))
         self.cluster_centers_ = (model.centres + setup.offset).astype(X.dtype)
         self.metric_ = model.metric.theta.copy()
         self.labels_ = outcome.labels.astype(np.int32)
@@ -362,12 +379,24 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         )
         found = len(np.unique(outcome.labels))
         if found < self.n_clusters:
+            soft = setup.recipe.soft
+            why = "too high a temperature, or " if soft else ""
             warnings.warn(
                 f"Number of distinct clusters ({found}) found smaller than n_clusters "
-                f"({self.n_clusters}). Possibly due to duplicate points in X.",
+                f"({self.n_clusters}). Possibly due to {why}duplicate points in X.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
+
+    def _store_temperature(self, outcome: Outcome, spread: float) -> None:
+        """Keep the probabilities of a soft fit and T, or T as the dispersion gives it."""
+        if isinstance(outcome, SoftOutcome):
+            self.marginals_, self._temperature = outcome.marginals, outcome.temperature
+            return
+        if hasattr(self, "marginals_"):
+            del self.marginals_
+        total = float(outcome.stats.weight.sum()) * self.n_features_in_
+        self._temperature = 2.0 * max(spread, 0.0) / total
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the training data out of pickles: a model is small."""
@@ -412,14 +441,13 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
     def predict_proba(self, X: Any) -> FloatArray:
         """Return P(l = h | x) ∝ exp(−(D(x, μ_h) + offset_h)/T).
 
-        T = 2 Σ v D / (N d) is the dispersion of the fit: with a learned squared Euclidean metric
-        it is close to 2, and the model is the Gaussian mixture with equal weights whose
-        covariance is the inverse metric.
+        After a soft fit T is its temperature, and these are the memberships that it gives rows
+        without ties. After a hard fit T = 2 Σ v D / (N d) is the dispersion: with a learned squared
+        Euclidean metric it is close to 2, and the model is the Gaussian mixture with equal weights
+        whose covariance is the inverse metric.
         """
-        costs = np.asarray(self.transform(X) + self._label_offsets, np.float64)
-        costs -= costs.min(axis=1, keepdims=True)
-        likely = np.exp(-costs / max(self._temperature, np.finfo(float).tiny))
-        return np.asarray(likely / likely.sum(axis=1, keepdims=True))
+        costs = self.transform(X) + self._label_offsets
+        return softmax(costs, max(self._temperature, np.finfo(float).tiny))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return −Σ v min_h D(x, μ_h): larger is better, as with scikit-learn's KMeans."""
@@ -429,6 +457,8 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
 
     def explain(self, i: int, X: Any = None) -> Explanation:
         """Say what row i of the training data costs under every cluster, and why.
+
+        All other rows are where ``labels_`` puts them.
 
         Parameters
         ----------

@@ -11,6 +11,7 @@ from .hmrf import HMRFKMeans
 __all__ = ["KMeansI", "KMeansIC", "KMeansICD", "MKMeans", "MPCKMeans", "PCKMeans"]
 
 _LABELS = {"label_reading": "relational"}
+_LABELLED = {"inference": "icm", "assignment": "hard"}
 _PLAIN = {"metric": "identity", "metric_prior": None, "logdet_weight": 0.0}
 
 
@@ -44,7 +45,7 @@ class MPCKMeans(HMRFKMeans):
     """
 
 
-@special_case({"inference": "icm"}, init="k-means++")
+@special_case(_LABELLED, init="k-means++")
 class MKMeans(MPCKMeans):
     """Metric learning alone (Basu et al. 2003, 4.2): constraints shape the metric only.
 
@@ -69,7 +70,7 @@ class KMeansIC(HMRFKMeans):
     """KMeans-I-C of Basu et al. 2004: initialisation and constraints, no distance learning."""
 
 
-@special_case({"penalty": "potts", "constraint_weight": 1.0, "closure": False, "inference": "icm"})
+@special_case({"penalty": "potts", "constraint_weight": 1.0, "closure": False, **_LABELLED})
 class KMeansI(KMeansIC):
     """KMeans-I of Basu et al. 2004: constraints for the initialisation only."""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from ..field import PottsField
 from .base import Inference, InferenceResult
 from .icm import ICM
+from .mean_field import MeanField
 
-__all__ = ["ICM", "Inference", "InferenceResult", "PottsField", "as_inference"]
+__all__ = ["ICM", "Inference", "InferenceResult", "MeanField", "PottsField", "as_inference"]
 
 METHODS: dict[str, type[Inference]] = {"icm": ICM}
 
