@@ -4,6 +4,8 @@ from itertools import product
 
 import numpy as np
 
+from linkfield._rows import DenseRows
+from linkfield.field import EntailedLinks
 from linkfield.inference import PottsField
 
 KINDS = ("must", "cannot", "mixed")
@@ -72,3 +74,18 @@ def forest_field(seed: int, n: int = 7, wide: bool = False) -> PottsField:
     kind = must.reshape(-1, *[1] * wide)
     unary = rng.uniform(0, 1, (n, K))
     return PottsField(unary, edges, np.where(kind, 0.0, cost), np.where(kind, cost, 0.0))
+
+
+def entailed_field(seed: int) -> PottsField:
+    """Two blocks that are apart, a loose node, and corrections of both signs."""
+    rng = np.random.default_rng(seed)
+    n, K = 6, int(rng.integers(2, 4))
+    block = np.array([0, 0, 1, 1, 1, -1])
+    X = rng.normal(size=(n, 2))
+    top = np.array([float((np.ptp(X, axis=0) ** 2).sum())])
+    links = EntailedLinks(
+        block, np.array([[0, 1]]), np.array([[5, 0]]), 0.5, np.ones(n),
+        (X * X).sum(axis=1)[None], [DenseRows(np.sqrt(2.0) * X)], top,
+    )  # fmt: skip
+    costs = rng.normal(size=(2, 3)) * 0.4
+    return PottsField(rng.random((n, K)) * 3, [(0, 5), (1, 2), (3, 5)], *costs, links)

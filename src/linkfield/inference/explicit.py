@@ -22,19 +22,20 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
-def explicit(field: PottsField, budget: int = PAIR_BUDGET) -> PottsField:
+def explicit(field: PottsField, budget: int = PAIR_BUDGET, above: float = 0.0) -> PottsField:
     """Return a field of finite costs and single edges with the same best labellings.
 
     Its energy is at most that of ``field`` for every labelling, and equal where no hard
     constraint is broken, so a lower bound of one is a lower bound of the other. Refused where
-    entailed links would make more than ``budget`` edges.
+    entailed links would make more than ``budget`` edges. Hard costs are made larger by ``above``
+    than the best labelling needs: for probabilities, in which every labelling has a share.
     """
     plain = _merged(_written(field, budget))
     forbidden = np.isinf(plain.unary)
     hard = np.isinf(plain.agree_cost).any() or np.isinf(plain.differ_cost).any()
     if not forbidden.any() and not hard:
         return plain
-    large = _large(plain)
+    large = _large(plain) + above
     agree, differ = plain.agree_cost, plain.differ_cost
     return plain.with_costs(
         np.where(forbidden, large, plain.unary),
