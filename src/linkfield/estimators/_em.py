@@ -4,29 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..distortions import Metric
-from ..engine import ArrayEngine, Assignment
+from ..engine import Assignment
 from ..estimation import (
     Model,
-    Objective,
     Statistics,
     update_directional,
     update_linear,
 )
-from ..field import PottsField
-from ..inference import ICM, Inference, InferenceResult
-from ..inference.feasible import feasible_labels
-from ..inference.on_demand import CostsOnDemand
 from ._empty import refill_empty
+from ._estep import CERTIFICATE_DTYPE, Certificate, assign
+from ._problem import Problem
 
 __all__ = [
     "HISTORY_DTYPE",
     "Outcome",
-    "Problem",
     "Start",
     "Stop",
     "annealed",
@@ -44,76 +40,6 @@ LAZY = 0.005
 
 #: One line of the record that a fit keeps.
 HISTORY_DTYPE = np.dtype([("iteration", np.int64), ("step", "U8"), ("objective", np.float64)])
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Everything that stays the same during a fit.
-
-    Attributes
-    ----------
-    engine : ArrayEngine
-    objective : Objective
-    tied : int array
-        Positions of the tied rows; empty where nothing is tied.
-    label_costs : float array (n_tied, K) or None
-        What absolute labels add to the unary costs.
-    inference : Inference
-    assign_pairs : bool
-        Whether pairs count in the assignment (M-KMeans uses them for the metric only).
-    """
-
-    engine: ArrayEngine
-    objective: Objective
-    tied: IntArray
-    label_costs: FloatArray | None
-    inference: Inference
-    assign_pairs: bool = True
-
-    def value(self, stats: Statistics, model: Model, labels: IntArray) -> float:
-        """Return J."""
-        mine = labels[self.tied]
-        total = self.objective.fixed_labels(stats, model, mine)
-        if self.label_costs is not None:
-            total += float(self.label_costs[np.arange(len(mine)), mine].sum())
-        return total
-
-    def standing(self, labels: IntArray, last: Assignment | None = None) -> Assignment:
-        """Return a labelling to work on; ``labels`` change in place.
-
-        It goes on from the ``last`` standing of a fit to the same rows, if that is given.
-        """
-        if last is None:
-            return Assignment(self.engine, labels)
-        return last.resumed(self.engine, labels)
-
-    def field(self, standing: Assignment, metric: Metric) -> PottsField:
-        """Return the labelling problem of the tied rows, from the costs of the last pass."""
-        pairs, (unary, noise) = self.objective.pairs, standing.costs()
-        cheapest = standing.cheapest if standing.in_parts else None
-        if self.label_costs is not None:
-            unary, cheapest = unary + self.label_costs, None
-        if pairs is None:
-            return PottsField(unary, (), (), (), noise=noise)
-        return pairs.field(unary, metric, noise, cheapest)
-
-    def costs_on_demand(self, standing: Assignment, metric: Metric) -> CostsOnDemand | None:
-        """Return the same problem with its costs to be asked for, where ICM can do with that."""
-        pairs = self.objective.pairs
-        if pairs is None or self.label_costs is not None or not isinstance(self.inference, ICM):
-            return None
-        if not (standing.in_parts and pairs.in_parts) or metric.per_cluster:
-            return None
-        return CostsOnDemand(
-            pairs.structure, self.engine.n_clusters, pairs.ties.must, standing.cheapest,
-            standing.margin, standing.some_costs, lambda e: pairs.gaps(e, metric),
-        )  # fmt: skip
-
-    @property
-    def node(self) -> IntArray:
-        """The field's node of every tied row."""
-        pairs = self.objective.pairs
-        return np.arange(len(self.tied)) if pairs is None else pairs.ties.node
 
 
 @dataclass(frozen=True)
@@ -140,7 +66,7 @@ class Outcome:
     standing: Assignment
     model: Model
     objective: float
-    lower_bound: float
+    certificates: list[tuple[int, Certificate]]
     converged: bool
     n_iter: int
     history: list[tuple[int, str, float]]
@@ -150,6 +76,16 @@ class Outcome:
     def resumable(self) -> Assignment | None:
         """The standing, if another fit to the same rows can go on from it."""
         return self.standing
+
+    @property
+    def lower_bound(self) -> float:
+        """What J is at least under the final centres and metric, whatever the labels."""
+        return self.objective - self.certificates[-1][1].gap
+
+    def certified(self) -> NDArray[Any]:
+        """Return energy, bound and gap of every assignment."""
+        lines = [(k, *known, known.gap) for k, known in self.certificates]
+        return np.array(lines, dtype=CERTIFICATE_DTYPE)
 
     @property
     def labels(self) -> IntArray:
@@ -166,49 +102,6 @@ class Outcome:
         """Return J at the end of every iteration, the closing assignment included."""
         ends: dict[int, float] = {iteration: value for iteration, _, value in self.history}
         return np.array(list(ends.values()))
-
-
-def assign(
-    problem: Problem,
-    standing: Assignment,
-    model: Model,
-    rng: np.random.Generator,
-    keep_bounds: bool = False,
-) -> float:
-    """E-step, in place; return a bound on the least energy of the field."""
-    labels, tied = standing.labels, problem.tied
-    standing.assign(model, problem.objective.label_offsets(model), keep_bounds)
-    if len(tied) == 0 or not problem.assign_pairs:
-        return -np.inf
-    before = None if labels[tied[0]] < 0 else labels
-    costs = problem.costs_on_demand(standing, model.metric)
-    if costs is not None:
-        start = None if before is None else before[tied]
-        assert isinstance(problem.inference, ICM)
-        standing.place(problem.inference.settled(costs, start, rng), model.metric)
-        return -np.inf
-    answer = _solve(problem, problem.field(standing, model.metric), before, rng)
-    standing.place(answer.labels[problem.node], model.metric)
-    return answer.lower_bound
-
-
-def _solve(
-    problem: Problem, field: PottsField, labels: IntArray | None, rng: np.random.Generator
-) -> InferenceResult:
-    """Label the field; never worse than where it stood, and never against a hard constraint."""
-    start = None
-    if labels is not None:
-        start = np.empty(field.n_nodes, dtype=np.int64)
-        start[problem.node] = labels[problem.tied]
-    answer = problem.inference.solve(field, start, rng)
-    if not np.isfinite(answer.energy):
-        allowed = feasible_labels(field, answer.labels)
-        answer = problem.inference.solve(field, allowed, rng)
-    if not isinstance(problem.inference, ICM) and start is not None:
-        guard = ICM().solve(field, start, rng)  # maths.md 4.8
-        if guard.energy < answer.energy:
-            answer = InferenceResult(guard.labels, guard.energy, answer.lower_bound)
-    return answer
 
 
 def learn_metric(
@@ -240,7 +133,7 @@ class _Run:
     standing: Assignment
     stop: Stop
     rng: np.random.Generator
-    bound: float = -np.inf
+    certificates: list[tuple[int, Certificate]] = field(default_factory=list)
     step: float = 0.5
     resumed: bool = False
     history: list[tuple[int, str, float]] = field(default_factory=list)
@@ -261,8 +154,12 @@ class _Run:
         self.history.append((iteration, step, value))
 
     def assign(self, iteration: int) -> None:
-        self.bound = assign(self.problem, self.standing, self.model, self.rng, self.resumed)
+        self.assign_only(iteration, self.resumed)
         self.record(iteration, "assign")
+
+    def assign_only(self, iteration: int, keep_bounds: bool) -> None:
+        known = assign(self.problem, self.standing, self.model, self.rng, keep_bounds)
+        self.certificates.append((iteration, known))
 
     def iterate(self, iteration: int) -> bool:
         """Take all steps once; return whether the smoothing has settled."""
@@ -286,7 +183,7 @@ class _Run:
     def outcome(self, converged: bool, n_iter: int) -> Outcome:
         """Return where the run ends."""
         return Outcome(
-            self.standing, self.model, self.history[-1][2], self.bound, converged, n_iter,
+            self.standing, self.model, self.history[-1][2], self.certificates, converged, n_iter,
             self.history, self.step,
         )  # fmt: skip
 
@@ -329,7 +226,7 @@ def run(
     start: Start,
     stop: Stop,
     rng: np.random.Generator,
-    report: Callable[[int, float], None] | None = None,
+    report: Callable[[int, float, float], None] | None = None,
 ) -> Outcome:
     """Alternate the steps until convergence."""
     standing = problem.standing(start.labels, start.last)
@@ -342,14 +239,14 @@ def run(
         now.assign(0)
         if standing.changed == 0:  # what is new changes nothing
             return now.outcome(True, 0)
-        del now.history[:]
+        del now.history[:], now.certificates[:]
     while iteration < stop.max_iter and not converged:
         iteration += 1
         old_model, kept = now.model, _kept(now) if blind else None
         settled = now.iterate(iteration)
         value = now.history[-1][2]
         if report is not None:
-            report(iteration, value)
+            report(iteration, value, now.certificates[-1][1].gap)
         if kept is not None and value > previous:
             _restore(now, kept)
             iteration -= 1
@@ -359,7 +256,7 @@ def run(
         previous = value
     # Labels that belong to the final centres and metric, as scikit-learn's KMeans has them.
     kept, ends = _kept(now) if blind else None, now.history[-1][2]
-    now.bound = assign(problem, standing, now.model, rng, start.lasting)
+    now.assign_only(iteration, start.lasting)
     if not resumed:
         standing.refresh(now.model.metric)
     now.record(iteration, "assign")

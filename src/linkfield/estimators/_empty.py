@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..estimation import Model, Statistics, summarize
 
 if TYPE_CHECKING:
-    from ._em import Problem
+    from ._problem import Problem
 
 __all__ = ["refill_empty"]
 

@@ -14,7 +14,7 @@ from ..distortions import Metric, SquaredEuclidean
 from ..engine import ArrayEngine, Moments
 from ..estimation import Model, Statistics
 from ..initialize import Neighbourhoods, SeedingData
-from ._em import Problem
+from ._problem import Problem
 
 __all__ = ["named_init", "seeding_data"]
 

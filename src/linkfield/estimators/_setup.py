@@ -35,8 +35,8 @@ from ..estimation import (
 from ..exceptions import ConstraintWarning
 from ..inference import Inference, MeanField
 from ..initialize import Neighbourhoods, SeedingData, canonical_keys
-from ._em import Problem
 from ._inputs import AbsoluteLabels
+from ._problem import Problem
 from ._seeding import named_init, seeding_data
 
 __all__ = ["Recipe", "Setup", "check_recipe", "checked_metric"]
@@ -65,6 +65,7 @@ class Recipe:
     closure: bool | str
     use_pairs: str = "all"
     assignment: str = "hard"
+    certify: bool = False
 
     @property
     def soft(self) -> bool:
@@ -111,6 +112,10 @@ def _check_assignment(recipe: Recipe) -> None:
         raise ValueError(f"assignment must be 'hard' or 'soft', got {recipe.assignment!r}")
     if not recipe.soft:
         return
+    if recipe.certify:
+        raise ValueError(
+            "certify=True bounds what labels cost; assignment='soft' has none. Leave one of them"
+        )
     if not isinstance(recipe.inference, MeanField):
         raise ValueError(
             "assignment='soft' needs a temperature, which the mean field has: pass "
@@ -197,6 +202,7 @@ class Setup:
             _label_costs(ties, absolute, K, recipe.label_weight),
             recipe.inference,
             recipe.use_pairs == "all",
+            recipe.certify,
         )
         if recipe.use_pairs == "all":
             warn_infeasible(constraints, K)

@@ -37,7 +37,9 @@ from ..estimation import (
 )
 from ..field import PottsField
 from ..inference import MeanField
-from ._em import Outcome, Problem, Start, Stop, annealed, relative_change
+from ._em import Outcome, Start, Stop, annealed, relative_change
+from ._estep import UNKNOWN
+from ._problem import Problem
 
 __all__ = ["SoftOutcome", "run_soft"]
 
@@ -235,7 +237,8 @@ class _SoftRun:
         standing = self.problem.standing(self.q.argmax(axis=1))
         standing.stats = self.stats
         return SoftOutcome(
-            standing, self.model, self.history[-1][2], -np.inf, converged, n_iter, self.history,
+            standing, self.model, self.history[-1][2], [(n_iter, UNKNOWN)], converged, n_iter,
+            self.history,
             self.step, self.q, self.temperature,
         )  # fmt: skip
 
@@ -245,7 +248,7 @@ def run_soft(
     start: Start,
     stop: Stop,
     rng: np.random.Generator,
-    report: Callable[[int, float], None] | None = None,
+    report: Callable[[int, float, float], None] | None = None,
 ) -> SoftOutcome:
     """Alternate the steps until convergence; F never rises."""
     method = problem.inference
@@ -262,7 +265,7 @@ def run_soft(
         settled = now.learn(iteration)
         value = now.history[-1][2]
         if report is not None:
-            report(iteration, value)
+            report(iteration, value, np.inf)
         converged = settled and now.arrived(old, previous - value)
         previous = value
     # Probabilities that belong to the final centres and metric.

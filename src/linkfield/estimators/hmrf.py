@@ -108,6 +108,10 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         Cannot-links must have finite weights, and what the constraints entail must be few enough
         pairs to be written out. T is meant for the scale of the learned metric, so where one is
         learned the first assignment is hard. A cluster that loses all rows is not refilled.
+    certify : bool, default=False
+        Whether to bound how far every assignment is from the best one; see ``certificate_``. It
+        takes about as long as belief propagation, and needs every link that the constraints
+        entail as an edge; where they are too many, the bound leaves them out and is weaker.
     random_state : int, RandomState, Generator or None, default=None
 
     Attributes
@@ -126,8 +130,12 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
     history_ : structured array
         J after every sub-step: fields iteration, step, objective.
     lower_bound_ : float
-        A bound on the least energy of the last E-step's field, where the inference gives one,
-        else -inf.
+        Whatever the labels, J is no less than this under the final centres and metric; -inf
+        where nobody proved a bound (``certify=True``, or an inference that does, gives one).
+    certificate_ : structured array
+        With ``certify=True``: for every assignment its iteration, the ``energy`` of the tied
+        rows, its ``lower_bound`` and the ``gap`` between them. A gap of 0 (up to rounding) proves
+        that no other labels would have been better.
     violations_ : structured array
         The constraints that the labels break: fields a, b, kind, weight, cost.
     n_iter_ : int
@@ -172,6 +180,7 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         n_jobs: int | None = None,
         verbose: int = 0,
         assignment: str = "hard",
+        certify: bool = False,
         random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -194,6 +203,7 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.assignment = assignment
+        self.certify = certify
         self.random_state = random_state
 
     # --------------------------------------------------------------- fitting
@@ -282,6 +292,7 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
             closure=self.closure,
             use_pairs=self._use_pairs,
             assignment=self.assignment,
+            certify=bool(self.certify),
         )
 
     def _warm(self) -> bool:
@@ -340,8 +351,9 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         if not self.verbose:
             return None
 
-        def report(iteration: int, value: float) -> None:
-            print(f"start {start + 1}, iteration {iteration}: objective {value:.6g}")
+        def report(iteration: int, value: float, gap: float) -> None:
+            known = f", assignment within {gap:.3g} of the best" if np.isfinite(gap) else ""
+            print(f"start {start + 1}, iteration {iteration}: objective {value:.6g}{known}")
 
         return report
 
@@ -363,6 +375,10 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         self.history_ = np.array(outcome.history, dtype=HISTORY_DTYPE)
         self.objective_trace_ = outcome.trace()
         self.lower_bound_ = outcome.lower_bound
+        if self.certify:
+            self.certificate_ = outcome.certified()
+        elif hasattr(self, "certificate_"):
+            del self.certificate_
         self.n_iter_ = outcome.n_iter
         self.converged_ = outcome.converged
         self._n_features_out = self.n_clusters

@@ -4,12 +4,29 @@ from __future__ import annotations
 
 from ..field import PottsField
 from .base import Inference, InferenceResult
+from .belief_propagation import BeliefPropagation
+from .bound import LowerBound, certified, lower_bound
 from .icm import ICM
 from .mean_field import MeanField
 
-__all__ = ["ICM", "Inference", "InferenceResult", "MeanField", "PottsField", "as_inference"]
+__all__ = [
+    "ICM",
+    "BeliefPropagation",
+    "Inference",
+    "InferenceResult",
+    "LowerBound",
+    "MeanField",
+    "PottsField",
+    "as_inference",
+    "certified",
+    "lower_bound",
+]
 
-METHODS: dict[str, type[Inference]] = {"icm": ICM}
+METHODS: dict[str, type[Inference]] = {
+    "icm": ICM,
+    "bp": BeliefPropagation,
+    "mean-field": MeanField,
+}
 
 
 def as_inference(inference: str | Inference) -> Inference:

@@ -1,0 +1,93 @@
+"""What stays the same during a fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..distortions import Metric
+from ..engine import ArrayEngine, Assignment
+from ..estimation import Model, Objective, Statistics
+from ..field import PottsField
+from ..inference import ICM, Inference
+from ..inference.on_demand import CostsOnDemand
+
+__all__ = ["Problem"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Everything that stays the same during a fit.
+
+    Attributes
+    ----------
+    engine : ArrayEngine
+    objective : Objective
+    tied : int array
+        Positions of the tied rows; empty where nothing is tied.
+    label_costs : float array (n_tied, K) or None
+        What absolute labels add to the unary costs.
+    inference : Inference
+    assign_pairs : bool
+        Whether pairs count in the assignment (M-KMeans uses them for the metric only).
+    certify : bool
+        Whether every assignment comes with a bound on the best one.
+    """
+
+    engine: ArrayEngine
+    objective: Objective
+    tied: IntArray
+    label_costs: FloatArray | None
+    inference: Inference
+    assign_pairs: bool = True
+    certify: bool = False
+
+    def value(self, stats: Statistics, model: Model, labels: IntArray) -> float:
+        """Return J."""
+        mine = labels[self.tied]
+        total = self.objective.fixed_labels(stats, model, mine)
+        if self.label_costs is not None:
+            total += float(self.label_costs[np.arange(len(mine)), mine].sum())
+        return total
+
+    def standing(self, labels: IntArray, last: Assignment | None = None) -> Assignment:
+        """Return a labelling to work on; ``labels`` change in place.
+
+        It goes on from the ``last`` standing of a fit to the same rows, if that is given.
+        """
+        if last is None:
+            return Assignment(self.engine, labels)
+        return last.resumed(self.engine, labels)
+
+    def field(self, standing: Assignment, metric: Metric) -> PottsField:
+        """Return the labelling problem of the tied rows, from the costs of the last pass."""
+        pairs, (unary, noise) = self.objective.pairs, standing.costs()
+        cheapest = standing.cheapest if standing.in_parts else None
+        if self.label_costs is not None:
+            unary, cheapest = unary + self.label_costs, None
+        if pairs is None:
+            return PottsField(unary, (), (), (), noise=noise)
+        return pairs.field(unary, metric, noise, cheapest)
+
+    def costs_on_demand(self, standing: Assignment, metric: Metric) -> CostsOnDemand | None:
+        """Return the same problem with its costs to be asked for, where ICM can do with that."""
+        pairs = self.objective.pairs
+        if pairs is None or self.label_costs is not None or not isinstance(self.inference, ICM):
+            return None
+        if not (standing.in_parts and pairs.in_parts) or metric.per_cluster:
+            return None
+        return CostsOnDemand(
+            pairs.structure, self.engine.n_clusters, pairs.ties.must, standing.cheapest,
+            standing.margin, standing.some_costs, lambda e: pairs.gaps(e, metric),
+        )  # fmt: skip
+
+    @property
+    def node(self) -> IntArray:
+        """The field's node of every tied row."""
+        pairs = self.objective.pairs
+        return np.arange(len(self.tied)) if pairs is None else pairs.ties.node
