@@ -339,6 +339,39 @@ def test_much_heat_makes_all_clusters_one():
     assert_allclose(model.cluster_centers_, np.tile(X.mean(axis=0), (3, 1)), atol=1e-3)
 
 
+def test_a_cluster_of_almost_no_weight_keeps_its_centre():
+    """Memberships of one unit in the last place: their sums are nothing, 0 in the worst case."""
+    X, start = np.full((6, 1), 0.3), np.array([[0.3], [3.0]])
+    T = divergence("itakura-saito", X[0], start[1], np.ones(1)) / 744.3
+    model = soft(2, T, distortion="itakura-saito", metric="identity", init=start)
+    quiet_fit(model, X)
+    assert 0.0 < model.marginals_[0, 1] < 1e-320
+    assert_allclose(model.cluster_centers_, start)
+    assert np.isfinite(model.history_["objective"]).all()
+
+
+@pytest.mark.parametrize("metric", ["identity", "diagonal"])
+def test_the_first_assignment_under_a_metric_to_be_learned_is_cold(metric):
+    """T is no measure of distances under the starting metric; here it would drown the start."""
+    calls = []
+
+    class Watched(MeanField):
+        def relax(self, field, **params):
+            calls.append((params["weight"].max() == 0.0, params["before"] is None, params["fresh"]))
+            return super().relax(field, **params)
+
+    X, _, known, _ = problem(1)
+    model = HMRFKMeans(3, metric=metric, assignment="soft", max_iter=3, tol=0.0, random_state=0)
+    model.inference = Watched(temperature=2.0)
+    quiet_fit(model, X, constraints=known)
+    learned = metric != "identity"
+    assert calls[0] == (learned, True, True)
+    assert calls[1] == (False, False, learned)  # now the starts at T
+    assert calls[2:] == [(False, False, False)] * 2
+    alike = np.ptp(model.marginals_, axis=1).max() < 0.5
+    assert alike != learned
+
+
 # ------------------------------------------------------------- what ties do
 
 

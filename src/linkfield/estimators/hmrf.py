@@ -153,6 +153,15 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
     >>> model = HMRFKMeans(n_clusters=2, random_state=0).fit(X, constraints=left_right)
     >>> bool(model.labels_[0] == model.labels_[1] != model.labels_[2])
     True
+
+    Memberships by probability:
+
+    >>> from linkfield.inference import MeanField
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0], [4.0]])
+    >>> model = HMRFKMeans(2, metric="identity", assignment="soft", init=X[[0, 4]],
+    ...                    inference=MeanField(temperature=2.0))
+    >>> model.fit(X).marginals_[:, 0].round(2)
+    array([0.99, 0.9 , 0.5 , 0.1 , 0.01])
     """
 
     _use_pairs = "all"
