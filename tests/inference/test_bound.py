@@ -80,6 +80,52 @@ def test_the_bound_holds_without_any_tolerance() -> None:
         assert Fraction(lower_bound(forest).value) <= exact_optimum(forest)
 
 
+def test_rounding_never_lifts_the_value_of_given_duals() -> None:
+    """Large duals where costs are large: what is left of them is mostly rounding."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        duals = rng.random((1, 2, 3)) * rng.choice([1.0, 1e8], 3)
+        half = duals[0].max(axis=0) + rng.random(3)
+        agree = duals[0].sum(axis=0) + rng.random(3)
+        field = PottsField(rng.random((2, 3)), [(0, 1)], agree[None], 2 * half[None])
+        ascent = bound._Ascent(Layout(field), tol=0.0)
+        ascent.duals = duals
+        x, y = ([Fraction(v) for v in part] for part in duals[0])
+        nodes = [min(Fraction(u) + d for u, d in zip(U, part, strict=True))
+                 for U, part in zip(field.unary, (x, y), strict=True)]  # fmt: skip
+        same = min(Fraction(a) - d - f for a, d, f in zip(agree, x, y, strict=True))
+        other = min(
+            Fraction(half[h]) + Fraction(half[k]) - x[h] - y[k]
+            for h in range(3) for k in range(3) if h != k
+        )  # fmt: skip
+        ascent._look_at(np.ones(1, dtype=bool))
+        assert Fraction(ascent._value()[0]) <= sum(nodes) + min(same, other)
+
+
+@pytest.mark.parametrize("dual", [0.1, 0.3, 0.7, 1.1])
+def test_rounding_of_a_sum_of_many_duals(dual: float) -> None:
+    n = 100_000
+    star = PottsField(np.zeros((n + 1, 1)), [(0, i) for i in range(1, n + 1)], dual, 0.0)
+    ascent = bound._Ascent(Layout(star), tol=0.0)
+    ascent.duals[:] = [[dual], [0.0]]  # the edges hand all their cost to the centre
+    ascent._look_at(np.ones(1, dtype=bool))
+    assert Fraction(ascent._value()[0]) <= n * Fraction(dual)
+
+
+@pytest.mark.parametrize("cycle", [False, True])
+def test_all_but_forbidden_labels_do_not_blur_the_bound(cycle: bool) -> None:
+    """Costs of 1e12 round to 1e-4, which must not show in a bound of about 10."""
+    rng = np.random.default_rng(0)
+    n = 20
+    unary = rng.random((n, 2))
+    unary[::5, 1] = 1e12
+    edges = [(i, (i + 1) % n) for i in range(n if cycle else n - 1)]
+    field = PottsField(unary, edges, 0.0, 1e12)
+    best = float(unary[:, 0].sum())
+    found = lower_bound(field).value
+    assert best - near(best) <= found <= best
+
+
 @pytest.mark.parametrize("wide", [False, True])
 def test_no_iteration_lowers_the_dual_value(wide: bool) -> None:
     """The value itself, not the best one so far, which the trace reports."""

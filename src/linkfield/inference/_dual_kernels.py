@@ -1,4 +1,4 @@
-"""Compiled updates and values of the dual bound (maths.md 4.7).
+"""The compiled value of the dual bound, rounding included (maths.md 4.7).
 
 ``duals[e, s]`` are the dual variables δ of edge e at its end s, left (0) or right (1).
 """
@@ -8,42 +8,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ._message_kernels import min_message
-from ._tree_kernels import SHAVE
-
-__all__ = ["dual_value", "raise_duals"]
+__all__ = ["ULP", "dual_value"]
 
 #: Twice the relative rounding error of one sum.
 ULP = 2.0**-52
-
-
-@njit(cache=True)
-def raise_duals(edges, duals, sums, order):  # type: ignore[no-untyped-def]
-    """Give every edge in ``order`` its best duals, those of the other edges fixed (MPLP).
-
-    δ_ei = ½ (min_h' [V(·, h') + B_j(h')] − B_i), B_i = ``sums``_i − δ_ei, and likewise for j.
-    """
-    _, left, right, agree, half = edges
-    K = sums.shape[1]
-    step = 1 if half.shape[1] > 1 else 0
-    a, d = np.empty(K), np.empty(K)
-    at_left, at_right = np.empty(K), np.empty(K)
-    to_left, to_right = np.empty(K), np.empty(K)
-    for e in order:
-        i, j = left[e], right[e]
-        for h in range(K):
-            a[h], d[h] = agree[e, h * step], half[e, h * step]
-            at_left[h] = sums[i, h] - duals[e, 0, h]
-            at_right[h] = sums[j, h] - duals[e, 1, h]
-        min_message(a, d, at_right, to_left)
-        min_message(a, d, at_left, to_right)
-        for h in range(K):
-            x = 0.5 * (to_left[h] - at_left[h])
-            y = 0.5 * (to_right[h] - at_right[h])
-            duals[e, 0, h] = x - SHAVE * abs(x)
-            duals[e, 1, h] = y - SHAVE * abs(y)
-            sums[i, h] = at_left[h] + duals[e, 0, h]
-            sums[j, h] = at_right[h] + duals[e, 1, h]
 
 
 @njit(cache=True)

@@ -1,9 +1,12 @@
-"""Compiled messages over the edges of a field (maths.md 4.2).
+"""Compiled messages over the edges of a field, and what is made of them (maths.md 4.2, 4.6, 4.7).
 
 ``messages[e, s]`` is the message along edge e into its end s, left (0) or right (1). An edge with
 ends i, j costs agree[h] where both have label h and half[h] + half[h'] where they have h ≠ h', so
 a message takes O(K): all but the own label share one minimum. Costs with one column for all labels
 are read with a step of 0 from label to label, into short arrays that the loops then share.
+
+All that calls ``min_message`` stands in this file: compiled functions are cached by their own file
+and would not notice a change in another.
 """
 
 from __future__ import annotations
@@ -13,7 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-__all__ = ["Edges", "decode", "gather", "min_message", "pass_messages"]
+__all__ = ["Edges", "gather", "pass_messages", "raise_duals", "solve_trees"]
+
+#: Numbers lose this share of themselves, some ulps, on their way up. Where a label is all but
+#: forbidden they are huge, and their rounding alone would lower the bound of the whole tree.
+SHAVE = 2.0**-47
 
 
 class Edges(NamedTuple):
@@ -145,78 +152,72 @@ def gather(edges, messages, order, nodes, sums):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _decided(beliefs, i):  # type: ignore[no-untyped-def]
-    """Return the best label of a node, and how far the next best is behind."""
-    best, low, second = 0, np.inf, np.inf
-    for h in range(beliefs.shape[1]):
-        value = beliefs[i, h]
-        if value < low:
-            best, low, second = h, value, low
-        elif value < second:
-            second = value
-    return best, second - low
+def solve_trees(edges, order, back, reach, duals, labels):  # type: ignore[no-untyped-def]
+    """Label the trees of the nodes in ``order``, roots before leaves, at the least energy.
 
-
-@njit(cache=True)
-def _sift(heap, place, gap, size, at):  # type: ignore[no-untyped-def]
-    """Bring an entry of the heap to its place: widest gap first, then the smaller number."""
-    i = heap[at]
-    while at > 0:  # up
-        parent = (at - 1) // 2
-        j = heap[parent]
-        if gap[j] > gap[i] or (gap[j] == gap[i] and j < i):
-            break
-        heap[at], place[j], at = j, at, parent
-    while True:  # down
-        child = 2 * at + 1
-        if child >= size:
-            break
-        j = heap[child]
-        if child + 1 < size:
-            k = heap[child + 1]
-            if gap[k] > gap[j] or (gap[k] == gap[j] and k < j):
-                child, j = child + 1, k
-        if gap[i] > gap[j] or (gap[i] == gap[j] and i < j):
-            break
-        heap[at], place[j], at = j, at, child
-    heap[at], place[i] = i, at
-
-
-@njit(cache=True)
-def decode(edges, messages, beliefs, adjacency, nodes, labels):  # type: ignore[no-untyped-def]
-    """Label ``nodes`` one after the other, the most decided of those left first.
-
-    Once a node has its label, its message to every neighbour without one gives way to what the
-    edge really costs. A heap holds the gaps, O((n + m) log n) besides the costs; ``beliefs`` are
-    overwritten.
+    ``reach`` comes as the unary costs and becomes the least cost of a node's subtree for every
+    label of the node, up to a constant. ``duals`` are those of maths.md 4.7 that prove it: along
+    the edge from a node to its parent, −reach for the node and the message for the parent.
     """
-    _, left, _, agree, half = edges
-    pointer, neighbour, edge = adjacency
-    n, size = labels.shape[0], nodes.shape[0]
+    _, left, right, agree, half = edges
+    K = reach.shape[1]
     step = 1 if half.shape[1] > 1 else 0
-    heap, place, gap = nodes.copy(), np.full(n, -1), np.empty(n)
-    for at in range(size):
-        place[nodes[at]] = at
-        gap[nodes[at]] = _decided(beliefs, nodes[at])[1]
-    for at in range(size):
-        _sift(heap, place, gap, at + 1, at)
-    while size > 0:
-        i = heap[0]
-        size -= 1
-        heap[0] = heap[size]
-        if size > 0:
-            _sift(heap, place, gap, size, 0)
-        place[i] = -1
-        mine = labels[i] = _decided(beliefs, i)[0]
-        for at in range(pointer[i], pointer[i + 1]):
-            j, e = neighbour[at], edge[at]
-            if place[j] < 0:
-                continue
-            side = 0 if left[e] == j else 1
-            for h in range(beliefs.shape[1]):
-                cost = half[e, h * step] + half[e, mine * step]
-                if h == mine:
-                    cost = agree[e, h * step]
-                beliefs[j, h] += cost - messages[e, side, h]
-            gap[j] = _decided(beliefs, j)[1]
-            _sift(heap, place, gap, size, place[j])
+    a, d, belief, new = np.empty(K), np.empty(K), np.empty(K), np.empty(K)
+    for k in range(order.shape[0] - 1, -1, -1):
+        i, e = order[k], back[order[k]]
+        if e < 0:
+            continue
+        mine = 0 if left[e] == i else 1
+        parent = right[e] if mine == 0 else left[e]
+        for h in range(K):
+            a[h], d[h] = agree[e, h * step], half[e, h * step]
+            belief[h] = reach[i, h] - SHAVE * abs(reach[i, h])
+            duals[e, mine, h] = -belief[h]
+        low = min_message(a, d, belief, new)
+        for h in range(K):
+            message = (1.0 - SHAVE) * (new[h] - low)
+            duals[e, 1 - mine, h] = message
+            reach[parent, h] += message
+    for i in order:
+        e, best, low = back[i], 0, np.inf
+        above = -1
+        if e >= 0:
+            above = labels[right[e] if left[e] == i else left[e]]
+        for h in range(K):
+            value = reach[i, h]
+            if h == above:
+                value += agree[e, h * step]
+            elif e >= 0:
+                value += half[e, h * step] + half[e, above * step]
+            if value < low:
+                best, low = h, value
+        labels[i] = best
+
+
+@njit(cache=True)
+def raise_duals(edges, duals, sums, order):  # type: ignore[no-untyped-def]
+    """Give every edge in ``order`` its best duals, those of the other edges fixed (MPLP).
+
+    δ_ei = ½ (min_h' [V(·, h') + B_j(h')] − B_i), B_i = ``sums``_i − δ_ei, and likewise for j.
+    """
+    _, left, right, agree, half = edges
+    K = sums.shape[1]
+    step = 1 if half.shape[1] > 1 else 0
+    a, d = np.empty(K), np.empty(K)
+    at_left, at_right = np.empty(K), np.empty(K)
+    to_left, to_right = np.empty(K), np.empty(K)
+    for e in order:
+        i, j = left[e], right[e]
+        for h in range(K):
+            a[h], d[h] = agree[e, h * step], half[e, h * step]
+            at_left[h] = sums[i, h] - duals[e, 0, h]
+            at_right[h] = sums[j, h] - duals[e, 1, h]
+        min_message(a, d, at_right, to_left)
+        min_message(a, d, at_left, to_right)
+        for h in range(K):
+            x = 0.5 * (to_left[h] - at_left[h])
+            y = 0.5 * (to_right[h] - at_right[h])
+            duals[e, 0, h] = x - SHAVE * abs(x)
+            duals[e, 1, h] = y - SHAVE * abs(y)
+            sums[i, h] = at_left[h] + duals[e, 0, h]
+            sums[j, h] = at_right[h] + duals[e, 1, h]

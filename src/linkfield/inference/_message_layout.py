@@ -64,7 +64,7 @@ class Layout:
     @cached_property
     def walk(self) -> tuple[IntArray, IntArray]:
         """The nodes, component by component from the first outwards, and their edges back."""
-        from ._tree_kernels import breadth_first
+        from ._order_kernels import breadth_first
 
         order, back = breadth_first(*self.adjacency)
         return order, back

@@ -188,7 +188,7 @@ class _Traffic:
 
     def decoded(self, labels: IntArray, chosen: BoolArray) -> IntArray:
         """Label the nodes of the chosen components by their beliefs, in place."""
-        from ._message_kernels import decode
+        from ._order_kernels import decode
 
         layout, nodes = self.layout, self.layout.nodes_of(chosen)
         decode(layout.edges, self.messages, self.sums.copy(), layout.adjacency, nodes, labels)

@@ -165,7 +165,7 @@ class _Ascent:
 
     def iterate(self, backwards: bool) -> None:
         """Give every edge under way its best duals once."""
-        from ._dual_kernels import raise_duals
+        from ._message_kernels import raise_duals
 
         order = self.edges[::-1].copy() if backwards else self.edges
         raise_duals(self.layout.edges, self.duals, self.sums, order)
@@ -176,7 +176,8 @@ class _Ascent:
         finished = self.busy & (self.idle >= PATIENCE)
         if finished.any():  # from now on they are left alone
             self.busy &= ~finished
-            self._look_at(self.busy)
+            self.nodes = self.nodes[self.busy[self.layout.component[self.nodes]]]
+            self.edges = self.edges[self.busy[self.layout.edge_component[self.edges]]]
 
     def by_component(self, component: IntArray) -> FloatArray:
         """Return the bounds by component of the whole field, each made of some of the layout's."""

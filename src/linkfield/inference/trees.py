@@ -72,7 +72,7 @@ def solve_forest(field: PottsField, components: ArrayLike | None = None) -> Fore
 
 def solved_trees(layout: Layout, chosen: BoolArray) -> tuple[Forest, FloatArray]:
     """Solve the chosen trees; also return duals (maths.md 4.7) that prove them optimal."""
-    from ._tree_kernels import solve_trees
+    from ._message_kernels import solve_trees
 
     field = layout.field
     labels = np.full(field.n_nodes, -1, dtype=np.int64)
