@@ -86,7 +86,7 @@ def _solve(
     if not np.isfinite(answer.energy):
         allowed = feasible_labels(field, answer.labels)
         answer = problem.inference.solve(field, allowed, rng)
-    if not isinstance(problem.inference, ICM) and start is not None:
+    if not problem.inference.at_least_icm and start is not None:
         guard = ICM().solve(field, start, rng)  # maths.md 4.8
         if guard.energy < answer.energy:
             answer = replace(answer, labels=guard.labels, energy=guard.energy)

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from ..field import PottsField
+from .auto import Auto
 from .base import Inference, InferenceResult
 from .belief_propagation import BeliefPropagation
 from .bound import LowerBound, certified, lower_bound
+from .exact import Exact
 from .icm import ICM
+from .linear_program import LinearProgram
 from .mean_field import MeanField
 
 __all__ = [
     "ICM",
+    "Auto",
     "BeliefPropagation",
+    "Exact",
     "Inference",
     "InferenceResult",
+    "LinearProgram",
     "LowerBound",
     "MeanField",
     "PottsField",
@@ -24,7 +30,10 @@ __all__ = [
 
 METHODS: dict[str, type[Inference]] = {
     "icm": ICM,
+    "auto": Auto,
     "bp": BeliefPropagation,
+    "exact": Exact,
+    "lp": LinearProgram,
     "mean-field": MeanField,
 }
 

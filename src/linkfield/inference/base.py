@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,6 +40,8 @@ class InferenceResult:
         ``lower_bound`` split up: a bound for each component of ``field.connected``.
     integral : bool or None
         Whether a relaxation was solved by whole labels, which then are optimal.
+    chosen : dict or None
+        How many nodes were labelled by which means, where a method chooses.
     """
 
     labels: IntArray
@@ -50,6 +53,7 @@ class InferenceResult:
     trace: FloatArray | None = None
     component_bounds: FloatArray | None = None
     integral: bool | None = None
+    chosen: dict[str, int] | None = None
 
     @property
     def gap(self) -> float:
@@ -64,7 +68,12 @@ class InferenceResult:
 
 @dataclass
 class Inference(Parameters, ABC):
-    """A way to label a field."""
+    """A way to label a field.
+
+    ``at_least_icm`` says that its answer is never worse than that of ICM from the same start.
+    """
+
+    at_least_icm: ClassVar[bool] = False
 
     @abstractmethod
     def solve(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,8 @@ class ICM(Inference):
     >>> ICM().solve(field, random_state=0).labels
     array([0, 0])
     """
+
+    at_least_icm: ClassVar[bool] = True
 
     max_sweeps: int = 100
     component_moves: bool = True

@@ -53,8 +53,7 @@ class LinearProgram(Inference):
 
     Examples
     --------
-    >>> from linkfield.inference import PottsField
-    >>> from linkfield.inference.linear_program import LinearProgram
+    >>> from linkfield.inference import LinearProgram, PottsField
     >>> triangle = [(0, 1), (1, 2), (0, 2)]  # all apart, but there are only two labels
     >>> field = PottsField([[0.0, 0.1], [0.0, 0.2], [0.0, 0.3]], triangle, 1.0, 0.0)
     >>> result = LinearProgram().solve(field, random_state=0)
