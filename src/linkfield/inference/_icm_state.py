@@ -40,6 +40,9 @@ class State(Protocol):
     def rename(self) -> bool:
         """Rename labels where that gains; return whether anything did."""
 
+    def swap(self) -> int:
+        """Swap two labels along chains of linked nodes where that gains; return how many."""
+
     def energy(self) -> float:
         """Return the energy of the labels."""
 
@@ -106,6 +109,9 @@ class TableState:
         kernels.place_all(self.links, self.tables, self.labels, better)
         self.let_wait()
         return True
+
+    def swap(self) -> int:
+        return 0  # links that cost another label more would change with it
 
     def energy(self) -> float:
         return self.field.energy(self.labels)

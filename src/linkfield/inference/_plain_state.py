@@ -138,6 +138,19 @@ class PlainState:
         self.work.stale[group[group >= 0]] = True
         return True
 
+    def swap(self) -> int:
+        n = len(self.labels)
+        chain, mark = np.empty(n, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
+        seen = np.zeros(n, dtype=np.int64)
+        moves = at = 0
+        while at < n:
+            args = (self.work, at, chain, mark, seen)
+            more, at, reach = kernels.swap(self.field, *args)
+            nodes = chain[:reach]
+            self.know(nodes[self.field.place[nodes] < 0])
+            moves += more
+        return int(moves)
+
     def energy(self) -> float:
         """Return the energy of the labels; only where all costs are known."""
         f, (left, right) = self.source, self.structure.ends

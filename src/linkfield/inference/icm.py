@@ -51,6 +51,7 @@ class ICM(Inference):
 
     max_sweeps: int = 100
     component_moves: bool = True
+    swap_moves: bool = False
 
     def solve(
         self,
@@ -97,4 +98,5 @@ class ICM(Inference):
             moved = moves > 0 and not settled
             if settled and self.component_moves:
                 moved = state.sweep_components() > 0 or state.rename()
+                moved = moved or (self.swap_moves and state.swap() > 0)
         return sweeps, not moved
