@@ -1,7 +1,8 @@
 """Compiled search for cycles and cliques of links that a fractional solution violates too little.
 
 Cuts come out as lists of edges one behind the other: those of cut c are
-edges[start[c] : start[c + 1]]. Where they outgrow the room given, the rest is left for later.
+edges[start[c] : start[c + 1]]. Where they outgrow the room given, or the search takes too many
+steps, the rest is left for later.
 """
 
 from __future__ import annotations
@@ -14,14 +15,18 @@ __all__ = ["cliques", "odd_cycles", "one_cannot_cycles"]
 #: By how much a solution must fall short of a cut for it to be worth adding.
 SHORT = 1e-4
 
+#: Steps after which a search ends (some tenths of a second).
+STEPS = 50_000_000
+
 
 @njit(cache=True)
 def _reach(pointer, neighbour, length, source, limit, work):  # type: ignore[no-untyped-def]
     """Find shortest ways from ``source`` to all that are nearer than ``limit``.
 
     First come, first served, again whenever a way got shorter: lengths are mostly zero, so that
-    happens rarely. Returns how many states were reached; ``work`` holds distances, the arc each
-    was reached by, where that came from, the states reached, a queue and who is in it.
+    happens rarely. Returns how many states were reached and how many arcs were looked at; ``work``
+    holds distances, the arc each was reached by, where that came from, the states reached, a queue
+    and who is in it.
     """
     distance, arc, before, reached, queue, queued = work
     size = queue.shape[0]
@@ -29,11 +34,13 @@ def _reach(pointer, neighbour, length, source, limit, work):  # type: ignore[no-
     reached[0], count = source, 1
     queue[0], head, waiting = source, 0, 1
     queued[source] = True
+    steps = 0
     while waiting > 0:
         u = queue[head]
         head = head + 1 if head + 1 < size else 0
         waiting -= 1
         queued[u] = False
+        steps += pointer[u + 1] - pointer[u]
         for at in range(pointer[u], pointer[u + 1]):
             w, far = neighbour[at], distance[u] + length[at]
             if far < limit and far < distance[w] - 1e-12:
@@ -45,7 +52,7 @@ def _reach(pointer, neighbour, length, source, limit, work):  # type: ignore[no-
                     queued[w] = True
                     queue[(head + waiting) % size] = w
                     waiting += 1
-    return count
+    return count, steps
 
 
 @njit(cache=True)
@@ -64,13 +71,14 @@ def one_cannot_cycles(pointer, neighbour, edge, length, cannot, room):  # type: 
     work = _workspace(pointer.shape[0] - 1)
     distance, arc, before, reached = work[0], work[1], work[2], work[3]
     found, start = np.empty(room, np.int64), np.zeros(links.shape[0] + 1, np.int64)
-    cuts, k = 0, 0
-    while k < links.shape[0]:
+    cuts, k, effort = 0, 0, 0
+    while k < links.shape[0] and effort < STEPS:
         source, last, least = left[k], k, violation[k]
         while last < links.shape[0] and left[last] == source:
             least = min(least, violation[last])
             last += 1
-        count = _reach(pointer, neighbour, length, source, 1.0 - SHORT - least, work)
+        count, steps = _reach(pointer, neighbour, length, source, 1.0 - SHORT - least, work)
+        effort += steps
         for f in range(k, last):
             w, end = right[f], start[cuts]
             if distance[w] + violation[f] >= 1.0 - SHORT:
@@ -101,11 +109,12 @@ def odd_cycles(pointer, neighbour, edge, length, room):  # type: ignore[no-untyp
     distance, arc, before, reached = work[0], work[1], work[2], work[3]
     found, start = np.empty(room, np.int64), np.zeros(n + 1, np.int64)
     done, place, walk = np.zeros(n, np.bool_), np.full(n, -1), np.empty(2 * n, np.int64)
-    cuts = 0
+    cuts, effort = 0, 0
     for source in range(n):
-        if done[source]:
+        if done[source] or effort > STEPS:
             continue
-        count = _reach(pointer, neighbour, length, 2 * source, 1.0 - SHORT, work)
+        count, looked = _reach(pointer, neighbour, length, 2 * source, 1.0 - SHORT, work)
+        effort += looked
         state = 2 * source + 1
         if distance[state] < np.inf:
             # Walk back; the first node met twice closes a cycle that meets no other twice.
@@ -151,16 +160,17 @@ def cliques(pointer, neighbour, edge, violation, allowed, room):  # type: ignore
     found, start = np.empty(room, np.int64), np.zeros(violation.shape[0] + 1, np.int64)
     least, done = np.empty(violation.shape[0]), np.zeros(violation.shape[0], np.bool_)
     union = np.zeros(K, np.bool_)
-    cuts = 0
+    cuts, effort = 0, 0
     for i in range(n):
         for seed in range(pointer[i], pointer[i + 1]):
-            if neighbour[seed] < i or done[edge[seed]]:
+            if neighbour[seed] < i or done[edge[seed]] or effort > STEPS:
                 continue
             size, labels, inside = 0, 0, 0.0
             best_short, best_size, best_least = SHORT, 0, 0.0
             union[:] = False
             new = i
             while new >= 0:
+                effort += pointer[new + 1] - pointer[new] + pointer[i + 1] - pointer[i]
                 inside += weight[new]
                 member[size] = new
                 size += 1
