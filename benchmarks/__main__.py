@@ -28,10 +28,14 @@ def arguments():
     add("--out", type=Path, help="folder for the tables (Markdown) and pictures (PNG)")
     add("--rounds", type=int, help="measurements of every candidate (default 7)")
     add("--match", default="", help="only cases of speed and growth whose name contains this")
-    add("--draws", type=int, help="draws of constraints, for quality, noise and inference (default 20)")
+    add(
+        "--draws",
+        type=int,
+        help="draws of constraints, for quality, noise and inference (default 20)",
+    )
     add("--limit", type=float, default=900.0, help="seconds a fit of a peer may take (default 900)")
     add("--data", type=Path, default=os.environ.get("LINKFIELD_DATA"),
-        help="folder with real data, for warm and inference (default: $LINKFIELD_DATA)")  # fmt: skip
+        help="folder with real data: warm, inference (default: $LINKFIELD_DATA)")  # fmt: skip
     return parser.parse_args()
 
 

@@ -135,6 +135,36 @@ def test_no_component_move_helps(form: str, seed: int) -> None:
     assert_component_opt(field, ICM().solve(field, random_state=seed).labels)
 
 
+def chains(field: PottsField, labels: Array, a: int, b: int) -> list[Array]:
+    """Return the components of the graph of nodes labelled a or b."""
+    has = np.isin(labels, [a, b])
+    inner = field.edges[has[field.edges].all(axis=1)]
+    shape = (field.n_nodes, field.n_nodes)
+    graph = sparse.coo_array((np.ones(len(inner)), tuple(inner.T)), shape=shape)
+    component = sparse.csgraph.connected_components(graph, directed=False)[1]
+    return [np.flatnonzero(has & (component == c)) for c in np.unique(component[has])]
+
+
+@given(seed=seeds)
+def test_no_swap_along_a_chain_helps(seed: int) -> None:
+    field = random_field("plain", np.random.default_rng(seed))
+    labels = ICM().solve(field, random_state=seed).labels
+    energy = field.energy(labels)
+    for a, b in combinations(range(field.n_labels), 2):
+        for chain in chains(field, labels, a, b):
+            other = labels.copy()
+            other[chain] = a + b - labels[chain]
+            assert field.energy(other) >= energy - 1e-9 * (1 + abs(energy))
+
+
+def test_two_nodes_that_hold_each_other_off_change_places() -> None:
+    """A third keeps them connected, so that no renaming of all helps."""
+    unary = [[1.0, 0.0, 9.0], [0.0, 1.0, 9.0], [9.0, 9.0, 0.0]]
+    field = PottsField(unary, [(0, 1), (1, 2), (0, 2)], 50.0, 0.0)
+    start = np.array([0, 1, 2])
+    assert ICM().solve(field, start, 0).labels.tolist() == [1, 0, 2]
+
+
 @pytest.mark.parametrize("form", ["entailed", "entailed-csr", "entailed-per-label", "contracted"])
 @given(seed=seeds)
 def test_no_move_of_an_entailed_component_helps(form: str, seed: int) -> None:

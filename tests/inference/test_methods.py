@@ -167,7 +167,7 @@ def test_bad_starts_are_refused(name, start):
 
 
 def test_unknown_names_are_refused():
-    with pytest.raises(ValueError, match="inference must be one of .*'auto'.*'lp'"):
+    with pytest.raises(ValueError, match=r"inference must be one of .*'auto'.*'lp'"):
         as_inference("simplex")
 
 
@@ -233,7 +233,7 @@ def test_a_certified_bound_holds_for_every_labelling():
 
 
 def test_soft_fits_have_no_certificate():
-    X, y = blobs(0)
+    X, _ = blobs(0)
     model = HMRFKMeans(3, assignment="soft", inference=MeanField(), certify=True)
     with pytest.raises(ValueError, match="certify=True"):
         model.fit(X)

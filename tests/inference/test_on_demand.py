@@ -48,9 +48,10 @@ def test_same_labels(seed):
     if start is not None and rng.random() < 0.5:
         start = ICM().solve(field, start, 0).labels
         start[rng.random(n) < 0.1] = 0
-    asked = []
-    labels = ICM().settled(on_demand(field, rng, asked), start, np.random.default_rng(seed))
-    known = ICM().solve(field, start, np.random.default_rng(seed))
+    asked, every_move = [], bool(rng.random() < 0.5)
+    costs = on_demand(field, rng, asked)
+    labels = ICM().settled(costs, start, np.random.default_rng(seed), every_move)
+    known = ICM().step(field, start, np.random.default_rng(seed), every_move)
     np.testing.assert_allclose(field.energy(labels), known.energy, atol=1e-9)
     np.testing.assert_array_equal(labels, known.labels)
     if start is not None:
@@ -70,7 +71,7 @@ def test_content_nodes_are_not_asked_for():
 def test_insertion_in_parts(monkeypatch):
     rng = np.random.default_rng(3)
     field = random_field(rng, 300, 4, 300)
-    whole = ICM().solve(field, None, np.random.default_rng(5)).labels
+    whole = ICM().step(field, None, np.random.default_rng(5)).labels
     monkeypatch.setattr(plain_state, "INSERTED", 7)
     parts = ICM().settled(on_demand(field, rng, []), None, np.random.default_rng(5))
     np.testing.assert_array_equal(parts, whole)

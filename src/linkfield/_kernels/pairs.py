@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 
 __all__ = [
+    "broken",
     "dense_product_sums",
     "dense_products",
     "dense_square_sums",
@@ -59,6 +60,16 @@ def dense_product_sums(X, i, j, c, first, last, out):  # type: ignore[no-untyped
         for m in range(out.shape[0]):
             out[m] += c[e] * np.float64(x[m]) * np.float64(y[m])
     return out
+
+
+@_compiled
+def broken(left, right, must, labels):  # type: ignore[no-untyped-def]
+    """Return the pairs whose ends differ though they must agree, or agree though they must not."""
+    out, count = np.empty(left.shape[0], np.int64), 0
+    for e in range(left.shape[0]):
+        out[count] = e
+        count += (labels[left[e]] != labels[right[e]]) == must[e]
+    return out[:count].copy()
 
 
 @_compiled

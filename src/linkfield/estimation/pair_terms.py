@@ -246,9 +246,10 @@ class PairTerms:
     def violated(self, labels: IntArray) -> IntArray:
         """Return which explicit pairs labels of the tied rows break."""
         if not np.array_equal(self._seen.get("labels", (-1,)), labels):
-            left, right = self._ends
-            broken = (labels[left] != labels[right]) == self.ties.must
-            self._seen = {"labels": labels.copy(), "violated": np.flatnonzero(broken)}
+            from .._kernels.pairs import broken
+
+            ends = (*self._ends, self.ties.must)
+            self._seen = {"labels": labels.copy(), "violated": broken(*ends, labels)}
         found: IntArray = self._seen["violated"]
         return found
 

@@ -82,11 +82,13 @@ def _solve(
     if labels is not None:
         start = np.empty(field.n_nodes, dtype=np.int64)
         start[problem.node] = labels[problem.tied]
-    answer = problem.inference.solve(field, start, rng)
+    method = problem.inference
+    solve = method.step if isinstance(method, ICM) else method.solve
+    answer = solve(field, start, rng)
     if not np.isfinite(answer.energy):
         allowed = feasible_labels(field, answer.labels)
-        answer = problem.inference.solve(field, allowed, rng)
-    if not problem.inference.at_least_icm and start is not None:
+        answer = solve(field, allowed, rng)
+    if not method.at_least_icm and start is not None:
         guard = ICM().solve(field, start, rng)  # maths.md 4.8
         if guard.energy < answer.energy:
             answer = replace(answer, labels=guard.labels, energy=guard.energy)

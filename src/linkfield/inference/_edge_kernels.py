@@ -20,6 +20,7 @@ __all__ = [
     "energy",
     "insert",
     "missing",
+    "missing_in_chains",
     "missing_members",
     "slots",
     "swap",
@@ -258,14 +259,21 @@ def _complete(field, work, c):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def missing_members(field, work, first):  # type: ignore[no-untyped-def]
-    """Return the nodes whose costs the components from ``first`` on have to know."""
+    """Return the nodes whose costs the components from ``first`` on have to know.
+
+    Components that cannot gain wait no longer.
+    """
     out, count = np.empty(work.members.shape[0], np.int64), 0
     for c in range(first, work.starts.shape[0] - 1):
-        if work.stale[c] and not _hopeless(field, work, c):
-            for k in range(work.starts[c], work.starts[c + 1]):
-                if field.place[work.members[k]] < 0:
-                    out[count] = work.members[k]
-                    count += 1
+        if not work.stale[c]:
+            continue
+        if _hopeless(field, work, c):
+            work.stale[c] = False
+            continue
+        for k in range(work.starts[c], work.starts[c + 1]):
+            if field.place[work.members[k]] < 0:
+                out[count] = work.members[k]
+                count += 1
     return out[:count]
 
 
@@ -280,12 +288,9 @@ def sweep_components(field, work, first):  # type: ignore[no-untyped-def]
     for c in range(first, work.starts.shape[0] - 1):
         if not work.stale[c]:
             continue
-        hopeless = _hopeless(field, work, c)
-        if not hopeless and not _complete(field, work, c):
+        if not _complete(field, work, c):
             return moves, c
         work.stale[c] = False
-        if hopeless:
-            continue
         out[:] = 0.0
         now, inner, noise = 0.0, 0.0, 0.0
         for k in range(work.starts[c], work.starts[c + 1]):
@@ -359,6 +364,30 @@ def _chain(field, work, i, b, chain, mark):  # type: ignore[no-untyped-def]
                 chain[count] = m
                 count += 1
     return count, missing, change, noise
+
+
+@njit(cache=True)
+def missing_in_chains(field, work, chain, mark):  # type: ignore[no-untyped-def]
+    """Return the nodes whose costs have to be known to swap labels along chains."""
+    n = work.labels.shape[0]
+    out, count, wanted = np.empty(n, np.int64), 0, np.zeros(n, np.bool_)
+    for i in range(n):
+        if work.labels[i] == field.cheapest[i]:
+            continue
+        unary = field.table[field.place[i]]
+        for b in range(unary.shape[0]):
+            if not unary[b] < unary[work.labels[i]]:
+                continue
+            reach, missing, change, noise = _chain(field, work, i, b, chain, mark)
+            if missing == 0 or change >= -noise:
+                continue
+            for k in range(reach):
+                j = chain[k]
+                if field.place[j] < 0 and not wanted[j]:
+                    wanted[j] = True
+                    out[count] = j
+                    count += 1
+    return out[:count]
 
 
 @njit(cache=True)

@@ -108,10 +108,10 @@ class PlainState:
         return int(state[kernels.MOVES]), not self.waiting.any()
 
     def sweep_components(self) -> int:
-        moves, count = kernels.sweep_components(self.field, self.work, 0)
-        while count < len(self.work.stale):
-            self.know(kernels.missing_members(self.field, self.work, count))
-            more, count = kernels.sweep_components(self.field, self.work, count)
+        moves = at = 0
+        while at < len(self.work.stale):
+            self.know(kernels.missing_members(self.field, self.work, at))
+            more, at = kernels.sweep_components(self.field, self.work, at)
             moves += more
         return int(moves)
 
@@ -142,6 +142,7 @@ class PlainState:
         n = len(self.labels)
         chain, mark = np.empty(n, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
         seen = np.zeros(n, dtype=np.int64)
+        self.know(kernels.missing_in_chains(self.field, self.work, chain, mark))
         moves = at = 0
         while at < n:
             args = (self.work, at, chain, mark, seen)

@@ -38,6 +38,11 @@ class ICM(Inference):
         Also try to move every must-link component as a whole (single moves are stuck whenever a
         component sits wholly in the wrong cluster), and to rename the labels of every connected
         component (see :mod:`linkfield.inference.relabel`).
+    swap_moves : bool, default=True
+        With ``component_moves``, when nothing else gains: try to swap two labels along every chain
+        of linked nodes that have them (Kempe chains). No link changes its state by that, so two
+        nodes that hold each other off the clusters they want change places. For fields of plain
+        edges.
 
     Examples
     --------
@@ -51,7 +56,7 @@ class ICM(Inference):
 
     max_sweeps: int = 100
     component_moves: bool = True
-    swap_moves: bool = False
+    swap_moves: bool = True
 
     def solve(
         self,
@@ -60,6 +65,20 @@ class ICM(Inference):
         random_state: RandomState = None,
     ) -> InferenceResult:
         """Label a field, from ``start`` or by inserting its nodes one after the other."""
+        return self.step(field, start, random_state, every_move=True)
+
+    def step(
+        self,
+        field: PottsField,
+        start: IntArray | None = None,
+        random_state: RandomState = None,
+        every_move: bool = False,
+    ) -> InferenceResult:
+        """Do the same as one step of a fit.
+
+        Without ``every_move`` labels are swapped along chains only if nothing else moves: a fit
+        goes on while anything does.
+        """
         if field.n_nodes == 0:
             return InferenceResult(np.empty(0, np.int64), 0.0)
         from ._icm_state import state_of  # numba is loaded only when it is needed
@@ -69,34 +88,46 @@ class ICM(Inference):
         if start is None:
             start = block_labels(field, rng)
         state = state_of(field.finite, start)
-        sweeps, converged = self._settle(state, start is None, field.structure, rng)
+        sweeps, converged = self._settle(state, start is None, field.structure, rng, every_move)
         energy = state.energy() if field.finite is field else field.energy(state.labels)
         return InferenceResult(state.labels, energy, n_iter=sweeps, converged=converged)
 
     def settled(
-        self, costs: CostsOnDemand, start: IntArray | None, rng: np.random.Generator
+        self,
+        costs: CostsOnDemand,
+        start: IntArray | None,
+        rng: np.random.Generator,
+        every_move: bool = False,
     ) -> IntArray:
-        """Return the labels that :meth:`solve` would find, from costs that are given on demand."""
+        """Return the labels that :meth:`step` would find, from costs that are given on demand."""
         from ._plain_state import PlainState
 
         state = PlainState(costs, start)
-        self._settle(state, start is None, costs.structure, rng)
+        self._settle(state, start is None, costs.structure, rng, every_move)
         return state.labels
 
     def _settle(
-        self, state: State, fresh: bool, structure: Structure, rng: np.random.Generator
+        self,
+        state: State,
+        fresh: bool,
+        structure: Structure,
+        rng: np.random.Generator,
+        every_move: bool,
     ) -> tuple[int, bool]:
         """Move until nothing gains; return the sweeps made and whether that was reached."""
         n = structure.n_nodes
         if fresh:
             state.insert(structure.visit[rng.permutation(n)])
-        sweeps, moved = 0, True
+        sweeps, moved, idle = 0, True, not fresh
         while moved and sweeps < self.max_sweeps:
             sweeps += 1
             more = self.max_sweeps - sweeps
             moves, settled = state.sweep(int(rng.integers(n)), more)
             moved = moves > 0 and not settled
-            if settled and self.component_moves:
-                moved = state.sweep_components() > 0 or state.rename()
-                moved = moved or (self.swap_moves and state.swap() > 0)
+            if not settled or not self.component_moves:
+                continue
+            moved = state.sweep_components() > 0 or state.rename()
+            idle = idle and not moved and moves == 0
+            if not moved and self.swap_moves and (every_move or idle):
+                moved = state.swap() > 0
         return sweeps, not moved
