@@ -129,9 +129,9 @@ def test_rename_permutes_every_component_at_its_best(seed: int) -> None:
     skip, after = rng.random(groups) < 0.2, labels.copy()
     place, nobody, zeros = np.arange(n), np.empty(0, np.int64), np.zeros(n)
     costs = (unary, place, unary.argmin(axis=1), zeros)
-    hopeful = restive(*costs, labels, nobody, pointer, node)
+    hopeful = restive(*costs, labels, nobody, pointer, node, of)
     gained = rename(unary, place, zeros, after, pointer, node, hopeful & ~skip)
-    assert not restive(*costs, labels, labels, pointer, node).any()
+    assert not restive(*costs, labels, labels, pointer, node, of).any()
     wins = 0
     for g in range(groups):
         mine = np.flatnonzero(of == g)
@@ -308,7 +308,7 @@ def test_structure_is_what_naive_graphs_say(seed: int) -> None:
     every = np.concatenate([edges, block_edges(graph), np.array(joined, int).reshape(-1, 2)])
     connected = components(n, every)
     np.testing.assert_array_equal(first_numbered(graph.connected), connected)
-    starts, nodes = graph.connected_groups
+    starts, nodes, number = graph.connected_groups
     groups = [set(nodes[a:b].tolist()) for a, b in pairwise(starts)]
     wanted = [set(np.flatnonzero(connected == c).tolist()) for c in range(connected.max() + 1)]
     assert sorted(map(sorted, groups)) == sorted(sorted(w) for w in wanted if len(w) > 1)

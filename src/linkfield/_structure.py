@@ -86,14 +86,17 @@ class Structure:
         return self._components(links)
 
     @cached_property
-    def connected_groups(self) -> tuple[IntArray, IntArray]:
-        """The nodes of every connected component of two nodes or more: starts, nodes."""
+    def connected_groups(self) -> tuple[IntArray, IntArray, IntArray]:
+        """The connected components of two nodes or more.
+
+        As starts, nodes, and the number of every node's component (-1: it is alone).
+        """
         component = self.connected
         size = np.bincount(component)
-        keep = np.flatnonzero(size[component] > 1)
-        number = np.cumsum(size > 1) - 1
-        pointer, order = by_group(number[component[keep]], int((size > 1).sum()))
-        return pointer, keep[order]
+        number = np.where(size > 1, np.cumsum(size > 1) - 1, -1)[component]
+        keep = np.flatnonzero(number >= 0)
+        pointer, order = by_group(number[keep], int((size > 1).sum()))
+        return pointer, keep[order], number
 
     def together(self, must: NDArray[np.bool_]) -> IntArray:
         """Return the component of each node in the graph of must-links, entailed ones included."""

@@ -70,6 +70,7 @@ class Assignment:
     margin: FloatArray = field(init=False, repr=False)
     bounds: Pruning = field(init=False, repr=False)
     _terms: tuple[Model, FloatArray, Any] = field(init=False, repr=False)
+    _tied_labels: IntArray | None = field(default=None, repr=False)
     _table: tuple[FloatArray, FloatArray] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -205,13 +206,20 @@ class Assignment:
         if self.changed and self.sums:
             self.stats = engine.statistics(self.labels, model.metric)
 
+    @property
+    def tied_labels(self) -> IntArray:
+        """The labels of the tied rows; another array whenever they have changed."""
+        if self._tied_labels is None:
+            self._tied_labels = self.labels[self.engine.tied]
+        return self._tied_labels
+
     def place(self, tied_labels: IntArray, metric: Metric) -> None:
         """Give the tied rows their labels."""
-        tied = self.engine.tied
-        before = self.labels[tied]
+        tied, before = self.engine.tied, self.tied_labels
         moved = np.flatnonzero(before != tied_labels)
         if len(moved) == 0:
             return
+        self._tied_labels = np.array(tied_labels)
         self.changed += len(moved)
         self.moved += len(moved)
         self.labels[tied[moved]] = tied_labels[moved]
@@ -236,6 +244,7 @@ class Assignment:
         self.stats = stats
         self.changed += 1
         self.bounds.forget(slice(None))
+        self._tied_labels = None
 
     def refresh(self, metric: Metric) -> None:
         """Sum the statistics afresh: moving many rows in and out leaves rounding behind."""

@@ -105,10 +105,12 @@ class Outcome:
 
 
 def learn_metric(
-    problem: Problem, stats: Statistics, model: Model, labels: IntArray, step: float
+    problem: Problem, standing: Assignment, model: Model, step: float
 ) -> tuple[Model, Statistics, float]:
     """Metric step; directional measures also renew statistics and centres (maths.md 2.6)."""
-    engine, objective, mine = problem.engine, problem.objective, labels[problem.tied]
+    engine, objective, mine = problem.engine, problem.objective, problem.tied_labels(standing)
+    labels, stats = standing.labels, standing.stats
+    assert stats is not None
     if engine.distortion.bregman:
         return model.with_(metric=update_linear(objective, stats, model, mine)), stats, step
     metric, stats, step = update_directional(
@@ -150,7 +152,8 @@ class _Run:
 
     def record(self, iteration: int, step: str) -> None:
         """Write J down."""
-        value = self.problem.value(self.stats, self.model, self.standing.labels)
+        mine = self.problem.tied_labels(self.standing)
+        value = self.problem.value(self.stats, self.model, mine)
         self.history.append((iteration, step, value))
 
     def assign(self, iteration: int) -> None:
@@ -174,7 +177,7 @@ class _Run:
         if self.model.metric.learned and not self.metric_can_wait:
             standing.moved = 0
             self.model, standing.stats, self.step = learn_metric(
-                problem, self.stats, self.model, standing.labels, self.step
+                problem, standing, self.model, self.step
             )
             self.record(iteration, "metric")
         self.model, settled = annealed(problem, self.model)
@@ -274,8 +277,9 @@ def _kept(now: _Run) -> tuple[IntArray, Model, Statistics | None, int]:
 
 def _restore(now: _Run, kept: tuple[IntArray, Model, Statistics | None, int]) -> None:
     """Go back to where a run stood."""
-    now.standing.labels[:], now.model, now.standing.stats = kept[:3]
-    now.standing.bounds.forget(slice(None))
+    now.standing.labels[:], now.model, stats = kept[:3]
+    assert stats is not None
+    now.standing.replaced(stats)
     del now.history[kept[3] :]
 
 

@@ -27,7 +27,7 @@ def refill_empty(
     """Fill empty clusters one after the other as long as that lowers J; labels in place."""
     moved = False
     for h in np.flatnonzero(stats.count == 0):
-        now = problem.value(stats, model, labels)
+        now = problem.value(stats, model, labels[problem.tied])
         best = (now - 1e-12 * abs(now), -1)
         for i in _candidates(problem, stats, model, labels):
             _, value = _after(problem, stats, model, labels, int(i), int(h))
@@ -80,6 +80,6 @@ def _after(
     centres[h] = problem.objective.centres(new, model)[h]
     trial = model.with_(centres=centres)
     labels[i] = h
-    value = problem.value(new, trial, labels)
+    value = problem.value(new, trial, labels[problem.tied])
     labels[i] = old
     return (new, trial), value

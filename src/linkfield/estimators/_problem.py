@@ -47,13 +47,17 @@ class Problem:
     assign_pairs: bool = True
     certify: bool = False
 
-    def value(self, stats: Statistics, model: Model, labels: IntArray) -> float:
-        """Return J."""
-        mine = labels[self.tied]
+    def value(self, stats: Statistics, model: Model, mine: IntArray) -> float:
+        """Return J, from the labels of the tied rows."""
         total = self.objective.fixed_labels(stats, model, mine)
         if self.label_costs is not None:
             total += float(self.label_costs[np.arange(len(mine)), mine].sum())
         return total
+
+    def tied_labels(self, standing: Assignment) -> IntArray:
+        """Return the labels of the tied rows."""
+        # Where the assignment does not see the pairs, the engine takes all rows for free.
+        return standing.tied_labels if self.assign_pairs else standing.labels[self.tied]
 
     def standing(self, labels: IntArray, last: Assignment | None = None) -> Assignment:
         """Return a labelling to work on; ``labels`` change in place.

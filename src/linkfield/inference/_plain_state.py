@@ -116,12 +116,12 @@ class PlainState:
         return int(moves)
 
     def rename(self) -> bool:
-        before, (pointer, node) = self.labels.copy(), self.structure.connected_groups
+        before, (pointer, node, number) = self.labels.copy(), self.structure.connected_groups
         if len(self.named) and np.array_equal(before, self.named):
             return False  # they have their best names already
         f = self.field
         costs = (f.table, f.place, f.cheapest, f.margin)
-        wanted = restive(*costs, self.labels, self.named, pointer, node)
+        wanted = restive(*costs, self.labels, self.named, pointer, node, number)
         if wanted.any():
             mine = node[np.repeat(wanted, np.diff(pointer))]
             self.know(mine[f.place[mine] < 0])
@@ -130,10 +130,9 @@ class PlainState:
         self.named = self.labels.copy()
         if np.array_equal(before, self.labels):
             return False
-        component = self.structure.connected
-        touched = np.zeros(int(component.max()) + 1, dtype=bool)
-        touched[component[before != self.labels]] = True
-        self.waiting |= touched[component]
+        touched = np.zeros(len(pointer), dtype=bool)  # the last one stands for nodes alone
+        touched[number[before != self.labels]] = True
+        self.waiting |= touched[number]
         group = self.work.group[self.waiting]
         self.work.stale[group[group >= 0]] = True
         return True

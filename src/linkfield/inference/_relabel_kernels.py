@@ -75,7 +75,7 @@ def _two_names(cost, name):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def restive(table, place, cheapest, margin, labels, since, pointer, node):  # type: ignore[no-untyped-def]
+def restive(table, place, cheapest, margin, labels, since, pointer, node, number):  # type: ignore[no-untyped-def]
     """Say of every component whether another naming of its labels could gain.
 
     The nodes of one label lose their margins, if that label is their cheapest, or gain no more
@@ -83,8 +83,14 @@ def restive(table, place, cheapest, margin, labels, since, pointer, node):  # ty
     no such labels) has its best names already.
     """
     out = np.zeros(pointer.shape[0] - 1, np.bool_)
+    for i in range(labels.shape[0]):
+        if labels[i] != cheapest[i] and number[i] >= 0:
+            out[number[i]] = True
     loss = np.zeros(table.shape[1])
     for c in range(out.shape[0]):
+        if not out[c]:
+            continue
+        out[c] = False
         new = since.shape[0] == 0
         for at in range(pointer[c], pointer[c + 1]):
             new = new or labels[node[at]] != since[node[at]]

@@ -32,7 +32,7 @@ def renamed(field: PottsField, labels: IntArray) -> IntArray | None:
     groups = field.structure.connected_groups
     unary = np.require(field.unary, requirements=["C", "W"])
     wanted = restive(unary, place, field.cheapest, np.zeros(n), proposal, nobody, *groups)
-    if rename(unary, place, noise, proposal, *groups, wanted) == 0:
+    if rename(unary, place, noise, proposal, *groups[:2], wanted) == 0:
         return None
     exact = field.agree_cost.ndim == 1 and (field.entailed is None or len(field.entailed.z) == 1)
     if not exact and not field.energy(proposal) < field.energy(labels):
