@@ -74,7 +74,7 @@ class Work(NamedTuple):
 
 @njit(cache=True)
 def slots(pointer, nodes):  # type: ignore[no-untyped-def]
-    """Return where the links of some nodes stand."""
+    """Return where the links of some nodes (or the nodes of some components) stand."""
     count = 0
     for i in nodes:
         count += pointer[i + 1] - pointer[i]

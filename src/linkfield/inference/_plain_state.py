@@ -116,26 +116,25 @@ class PlainState:
         return int(moves)
 
     def rename(self) -> bool:
-        before, (pointer, node, number) = self.labels.copy(), self.structure.connected_groups
-        if len(self.named) and np.array_equal(before, self.named):
+        pointer, node, number = self.structure.connected_groups
+        if len(self.named) and np.array_equal(self.labels, self.named):
             return False  # they have their best names already
         f = self.field
         costs = (f.table, f.place, f.cheapest, f.margin)
         wanted = restive(*costs, self.labels, self.named, pointer, node, number)
-        if wanted.any():
-            mine = node[np.repeat(wanted, np.diff(pointer))]
+        mine = node[kernels.slots(pointer, np.flatnonzero(wanted))]
+        before = self.labels[mine]
+        if len(mine):
             self.know(mine[f.place[mine] < 0])
             f = self.field
             rename(f.table, f.place, f.noise, self.labels, pointer, node, wanted)
         self.named = self.labels.copy()
-        if np.array_equal(before, self.labels):
-            return False
-        touched = np.zeros(len(pointer), dtype=bool)  # the last one stands for nodes alone
-        touched[number[before != self.labels]] = True
-        self.waiting |= touched[number]
-        group = self.work.group[self.waiting]
+        changed = np.unique(number[mine[before != self.labels[mine]]])
+        awake = node[kernels.slots(pointer, changed)]
+        self.waiting[awake] = True
+        group = self.work.group[awake]
         self.work.stale[group[group >= 0]] = True
-        return True
+        return len(changed) > 0
 
     def swap(self) -> int:
         n = len(self.labels)

@@ -82,33 +82,63 @@ def restive(table, place, cheapest, margin, labels, since, pointer, node, number
     than what theirs costs above it. A component whose labels are still those of ``since`` (empty:
     no such labels) has its best names already.
     """
+    K = table.shape[1]
     out = np.zeros(pointer.shape[0] - 1, np.bool_)
     for i in range(labels.shape[0]):
         if labels[i] != cheapest[i] and number[i] >= 0:
             out[number[i]] = True
-    loss = np.zeros(table.shape[1])
+    loss, kept, change, used = np.zeros(K), np.zeros(K), np.zeros((K, K)), np.zeros(K, np.bool_)
     for c in range(out.shape[0]):
         if not out[c]:
             continue
-        out[c] = False
         new = since.shape[0] == 0
         for at in range(pointer[c], pointer[c + 1]):
             new = new or labels[node[at]] != since[node[at]]
+        out[c] = new
         if not new:
             continue
         for at in range(pointer[c], pointer[c + 1]):
             i = node[at]
             label = labels[i]
+            used[label] = True
             if label == cheapest[i]:
                 loss[label] += margin[i]
+                kept[label] += margin[i]
             else:
                 row = table[place[i]]
                 loss[label] -= row[label] - row[cheapest[i]]
+                for h in range(K):
+                    change[label, h] += row[h] - row[label]
+        out[c] = _may_gain(loss, kept, change, used)
         for at in range(pointer[c], pointer[c + 1]):
             label = labels[node[at]]
-            out[c] = out[c] or loss[label] < 0
-            loss[label] = 0.0
+            if used[label]:
+                used[label], loss[label], kept[label] = False, 0.0, 0.0
+                change[label] = 0.0
     return out
+
+
+@njit(cache=True)
+def _may_gain(loss, kept, change, used):  # type: ignore[no-untyped-def]
+    """Say whether some renaming could gain, by bounds.
+
+    ``loss`` is what the nodes of a label lose by any other name at least; ``kept`` is the part of
+    nodes that have their cheapest label, ``change`` what the others lose by which name. A name
+    that another label has can be taken only if that one takes another in turn: its loss must be
+    less than all that the others can gain.
+    """
+    gains = 0.0
+    for h in range(loss.shape[0]):
+        gains += min(loss[h], 0.0)
+    if not gains < 0:
+        return False
+    for h in range(loss.shape[0]):
+        if not used[h] or not loss[h] < 0:
+            continue
+        for b in range(loss.shape[0]):
+            if b != h and kept[h] + change[h, b] < 0 and (not used[b] or loss[b] + gains < 0):
+                return True
+    return False
 
 
 @njit(cache=True)
