@@ -64,7 +64,10 @@ class HMRFKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         "hmrf" (far must-links and near cannot-links cost more; Basu et al. 2004), "mpc2003" (Basu
         et al. 2003, with its thresholds) or "potts" (constant; PC-KMeans).
     inference : str or Inference, default="icm"
-        How the tied rows are labelled.
+        How the tied rows are labelled: "icm", "auto" (trees and small components exactly, never
+        worse than ICM), "bp", "lp", "mean-field", "exact", or an object from
+        :mod:`linkfield.inference` with parameters of its own, reachable as ``inference__damping``
+        and the like. The objective never rises whatever the method.
     constraint_weight : float, default=1.0
         Factor on all weights; ``inf`` makes every constraint hard.
     closure : {"auto", True, False}, default="auto"
