@@ -1,0 +1,101 @@
+"""The mixture with groups written out: every label, switch and group label, one by one."""
+
+import itertools
+
+import numpy as np
+from scipy.stats import multivariate_normal
+
+from linkfield.estimation.group_structure import GroupArrays
+
+
+def groups_of(memberships, apart=(), certainty=(), n_groups=None, strength=None):
+    """Make flat arrays of (group, row, confidence) triples."""
+    group = np.array([m[0] for m in memberships], dtype=np.int64)
+    row = np.array([m[1] for m in memberships], dtype=np.int64)
+    gamma = np.array([m[2] for m in memberships], dtype=float)
+    tau = np.ones(len(group)) if strength is None else np.asarray(strength, float)
+    apart = np.array(apart, dtype=np.int64).reshape(-1, 2)
+    n = int(group.max(initial=-1)) + 1 if n_groups is None else n_groups
+    return GroupArrays(group, row, gamma, tau, apart, np.asarray(certainty, float), n)
+
+
+def covariance_list(gaussians):
+    """The covariance matrix of every component."""
+    C, (K, d) = gaussians.covariances, gaussians.means.shape
+    return {
+        "full": lambda: list(C),
+        "tied": lambda: [C] * K,
+        "diag": lambda: [np.diag(c) for c in C],
+        "spherical": lambda: [c * np.eye(d) for c in C],
+    }[gaussians.kind]()
+
+
+def densities(gaussians, X):
+    """q_j(x), by scipy."""
+    return np.column_stack(
+        [
+            multivariate_normal(m, C).pdf(X).reshape(len(X))
+            for m, C in zip(gaussians.means, covariance_list(gaussians), strict=True)
+        ]
+    )
+
+
+def worlds(weights, q, arrays):
+    """Yield (probability, z, v, g) for everything that can be; v_i is a membership or -1."""
+    n, K = q.shape
+    options = [
+        [-1, *np.flatnonzero((arrays.row == i) & (arrays.confidence > 0)).tolist()]
+        for i in range(n)
+    ]
+    alone = 1.0 - np.bincount(arrays.row, arrays.confidence, n)
+    for g in itertools.product(range(K), repeat=arrays.n_groups):
+        base = np.prod([weights[j] for j in g])
+        for (a, b), chi in zip(arrays.apart, arrays.apart_certainty, strict=True):
+            base *= 1.0 - chi * (g[a] == g[b])
+        for v in itertools.product(*options):
+            switch = base
+            for i, e in enumerate(v):
+                switch *= alone[i] if e < 0 else arrays.confidence[e]
+            if switch <= 0:
+                continue
+            for z in itertools.product(range(K), repeat=n):
+                p = switch
+                for i, (e, j) in enumerate(zip(v, z, strict=True)):
+                    p *= q[i, j] * (weights[j] if e < 0 else float(j == g[arrays.group[e]]))
+                if p > 0:
+                    yield p, z, v, g
+
+
+def enumerated(weights, q, arrays, beta=None):
+    """Everything that a GroupModel gives, from all worlds."""
+    n, K = q.shape
+    m = len(arrays.group)
+    beta = np.zeros(m) if beta is None else beta
+    total = 0.0
+    # Under no condition (entry 0) and given that membership e is right (entry 1 + e).
+    mass, label = np.zeros(1 + m), np.zeros((1 + m, n, K))
+    group, drawn = np.zeros((1 + m, arrays.n_groups, K)), np.zeros((1 + m, K))
+    for p, z, v, g in worlds(weights, q, arrays):
+        total += p
+        for c in [0, *(1 + e for e in v if e >= 0)]:
+            mass[c] += p
+            label[c][np.arange(n), list(z)] += p
+            group[c][np.arange(arrays.n_groups), list(g)] += p
+            for i, e in enumerate(v):
+                drawn[c, z[i]] += p * (e < 0)
+            for j in g:
+                drawn[c, j] += p
+    share = np.append(1.0 - beta.sum(), beta)
+    used = share != 0
+    scale = np.where(used, share / np.where(mass > 0, mass, 1.0), 0.0)
+    with np.errstate(divide="ignore"):
+        log_member = np.log(mass[1:] / total)
+    return {
+        "log_likelihood": np.log(total),
+        "log_member": log_member,
+        "enforcement": float(beta[beta > 0] @ log_member[beta > 0]),
+        "group": group[0] / total,
+        "responsibilities": np.einsum("c,cnk->nk", scale, label),
+        "draws": scale @ drawn,
+        "plain": label[0] / total,
+    }
