@@ -3,6 +3,7 @@
 from ._version import __version__
 from .constraints import Constraints
 from .estimators import (
+    ConstrainedGaussianMixture,
     ConstrainedKMeans,
     COPKMeans,
     HMRFKMeans,
@@ -13,11 +14,13 @@ from .estimators import (
     MPCKMeans,
     PCKMeans,
     SeededKMeans,
+    select_n_components,
 )
 from .io import read_constraints, write_constraints
 
 __all__ = [
     "COPKMeans",
+    "ConstrainedGaussianMixture",
     "ConstrainedKMeans",
     "Constraints",
     "HMRFKMeans",
@@ -30,5 +33,6 @@ __all__ = [
     "SeededKMeans",
     "__version__",
     "read_constraints",
+    "select_n_components",
     "write_constraints",
 ]

@@ -22,7 +22,7 @@ from scipy.special import logsumexp
 from ..exceptions import InfeasibleConstraintsError
 from ._group_components import said_once, solvable
 from ._group_solver import Solution
-from .group_structure import GroupArrays, merged
+from .group_structure import GroupArrays, merged, parts_of
 
 __all__ = ["GroupArrays", "GroupModel", "GroupPosterior", "merged"]
 
@@ -105,6 +105,15 @@ class GroupModel:
         self.alone = self.active.copy()
         for solver in self.solvers:
             self.alone[solver.groups] = False
+
+    def largest_strength(self, strength: FloatArray) -> float:
+        """Return the greatest Σβ of groups that hang together (B_c of maths.md 6.3)."""
+        arrays, beta = self.arrays, strength[self.used]
+        component = np.arange(arrays.n_groups)
+        for groups in parts_of(arrays).components:
+            component[groups] = groups[0]
+        total = np.bincount(component[arrays.group], beta, arrays.n_groups)
+        return float(total.max(initial=0.0))
 
     # ------------------------------------------------------------------ E-step
 
