@@ -1,10 +1,14 @@
 """The mixture with groups written out: every label, switch and group label, one by one."""
 
 import itertools
+import warnings
 
 import numpy as np
 from scipy.stats import multivariate_normal
+from sklearn.exceptions import ConvergenceWarning
 
+from linkfield import ConstrainedGaussianMixture
+from linkfield.estimation.gaussians import GAUSSIANS
 from linkfield.estimation.group_structure import GroupArrays
 
 
@@ -124,3 +128,36 @@ def vertical(seed, share=0.15, noisy=True):
         memberships += [(g, int(a), 0.5), (g, int(b), 0.5)]
         strength += [tau, tau]
     return X, side, groups_of(memberships, strength=strength)
+
+
+def mixture(*args, **params):
+    """A mixture that does not mind stopping early."""
+    return ConstrainedGaussianMixture(*args, **{"random_state": 0, "max_iter": 50} | params)
+
+
+def fitted(model, X, **told):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(X, **told)
+
+
+def blobs(seed=0, n=120, d=2, K=3, spread=4.0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, K, n)
+    return rng.normal(size=(n, d)) + spread * rng.normal(size=(K, d))[y], y, rng
+
+
+def teachers(y, rng, n_rows=40, n_groups=8, confidence=0.5):
+    """Groups of rows of one class, each with a wrong row."""
+    rows = rng.permutation(len(y))
+    triples, used = [], set()
+    for g in range(n_groups):
+        mine = [i for i in rows.tolist() if y[i] == g % (y.max() + 1) and i not in used]
+        mine = mine[: n_rows // n_groups]
+        used |= set(mine)
+        triples += [(g, i, confidence) for i in mine]
+    return groups_of(triples)
+
+
+def components(model):
+    return GAUSSIANS[model.covariance_type](model.weights_, model.means_, model.covariances_)

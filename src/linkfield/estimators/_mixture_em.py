@@ -106,34 +106,62 @@ def run_mixture(
     if now is None:
         raise ValueError(COLLAPSED)
     n = len(problem.engine.rows)
-    damping, converged, trace = 0.0, False, []
+    stride, converged, trace = _Stride(), False, []
     for iteration in range(1, max_iter + 1):
-        new, damping = _step(problem, now, damping)
+        new = _step(problem, now, stride)
         gain = 0.0 if new is None else new.objective - now.objective
         now = now if new is None else new
         trace.append(now.objective)
         if report is not None:
-            report(iteration, now.objective, damping)
+            report(iteration, now.objective, stride.damping)
         # A damped step goes n/(n + Δ) of the way: the gain of a whole one is what counts.
-        if gain * (1.0 + damping / n) <= tol * n:
+        if gain * (1.0 + stride.damping / n) <= tol * n:
             converged = True
             break
     return MixtureOutcome(now.gaussians, now.objective, now.log_likelihood, converged, trace)
 
 
-def _step(problem: MixtureProblem, now: Standing, last: float) -> tuple[Standing | None, float]:
-    """Return the next standing and the damping it took; None where nothing rises any more."""
+@dataclass
+class _Stride:
+    """The damping of the last step, and when to try less: later and later if that was in vain."""
+
+    damping: float = 0.0
+    rest: int = 0
+    patience: int = 1
+
+    def first(self) -> float:
+        """Return the damping to try first."""
+        if self.damping <= 1.0:
+            return 0.0
+        if self.rest > 0:
+            self.rest -= 1
+            return self.damping
+        return self.damping / 4.0
+
+    def took(self, damping: float) -> None:
+        """Remember what worked."""
+        less = damping < self.damping
+        if less or damping > self.damping:
+            self.patience = 1
+        elif self.rest == 0:
+            self.rest, self.patience = self.patience, min(2 * self.patience, 16)
+        self.damping = damping
+
+
+def _step(problem: MixtureProblem, now: Standing, stride: _Stride) -> Standing | None:
+    """Return the next standing, None where nothing rises any more (maths.md 6.3)."""
     overshoots = problem.may_overshoot
-    damping = last / 4.0 if last > 1.0 else 0.0
+    damping = stride.first()
     while damping <= MOST_DAMPING:
         new = now.gaussians.stepped(now.sums, damping, problem.prior, equal=problem.equal)
         standing = None if new is None else problem.evaluated(new)
         if standing is not None and standing.objective > now.objective:
-            return standing, damping
+            stride.took(damping)
+            return standing
         if not overshoots:
             # This step cannot lower the objective: what is left is rounding, or a collapse.
             if standing is None:
                 raise ValueError(COLLAPSED)
-            return None, 0.0
+            return None
         damping = max(1.0, 2.0 * damping)
-    return None, damping
+    return None

@@ -42,6 +42,12 @@ class MixtureFit:
         scatter = prior.scatter(self.units.variance) * scale * scale[:, None]
         return ScatterPrior(float(prior.strength), scatter, self.model.reg_covar * scale**2)
 
+    @property
+    def shift(self) -> float:
+        """What the objective in the units of the data has more than in the inner ones."""
+        count = len(self.X) + self.prior.strength * self.model.n_components
+        return float(count * self.units.log_volume)
+
     def engine(self, grouped: IntArray) -> MixtureEngine:
         """Return the rows for a pass."""
         rows = self.units.rows(self.X)
@@ -114,6 +120,7 @@ class MixtureFit:
 
         def report(iteration: int, value: float, damping: float) -> None:
             damped = f", damping {damping:.3g}" if damping else ""
+            value += self.shift
             print(f"start {start + 1}, iteration {iteration}: objective {value:.6g}{damped}")
 
         return report

@@ -17,7 +17,7 @@ from .._rows import pieces
 from .._threads import single_blas, threads
 from ..estimation.group_posterior import merged
 from ._mixture_checks import check_mixture
-from ._mixture_em import MixtureOutcome, MixtureProblem
+from ._mixture_em import MixtureOutcome
 from ._mixture_fit import MixtureFit
 from ._mixture_groups import Knowledge, known_groups
 from ._mixture_report import reliability, suspicious
@@ -215,7 +215,7 @@ class ConstrainedGaussianMixture(DensityMixin, BaseEstimator):
             fit = MixtureFit(self, X, known)
             strength, table = self._strength(fit, rng)
             problem = fit.problem(known, strength)
-            self._store(fit, problem, fit.best(problem, rng), strength)
+            self._store(fit, fit.best(problem, rng), strength)
         if table is not None:
             self.strength_table_ = table
         elif hasattr(self, "strength_table_"):
@@ -265,12 +265,10 @@ class ConstrainedGaussianMixture(DensityMixin, BaseEstimator):
                 "warm_start=False to start anew"
             )
 
-    def _store(
-        self, fit: MixtureFit, problem: MixtureProblem, outcome: MixtureOutcome, strength: float
-    ) -> None:
+    def _store(self, fit: MixtureFit, outcome: MixtureOutcome, strength: float) -> None:
         """Set the fitted attributes, all at once."""
         units, model = fit.units, outcome.gaussians
-        n, K = len(fit.X), self.n_components
+        n = len(fit.X)
         self._model, self._units = model, units
         outer = units.outward(model)
         self.weights_ = outer.weights
@@ -278,9 +276,8 @@ class ConstrainedGaussianMixture(DensityMixin, BaseEstimator):
         self.covariances_ = outer.covariances
         self.precisions_ = outer.precisions
         self.precisions_cholesky_ = outer.precision_factors
-        shift = (n + problem.prior.strength * K) * units.log_volume
-        self.objective_ = outcome.objective + shift
-        self.objective_trace_ = np.array(outcome.trace) + shift
+        self.objective_ = outcome.objective + fit.shift
+        self.objective_trace_ = np.array(outcome.trace) + fit.shift
         self.log_likelihood_ = outcome.log_likelihood + n * units.log_volume
         self.lower_bound_ = self.log_likelihood_ / n
         self.converged_ = outcome.converged
