@@ -45,8 +45,12 @@ def densities(gaussians, X):
 
 
 def worlds(weights, q, arrays):
-    """Yield (probability, z, v, g) for everything that can be; v_i is a membership or -1."""
+    """Yield (probabilities of all labels z, v, g) for everything that can be.
+
+    v_i is the membership that row i follows, -1 for none; ``labels_of`` says which z is which.
+    """
     n, K = q.shape
+    z = labels_of(n, K)
     options = [
         [-1, *np.flatnonzero((arrays.row == i) & (arrays.confidence > 0)).tolist()]
         for i in range(n)
@@ -57,17 +61,18 @@ def worlds(weights, q, arrays):
         for (a, b), chi in zip(arrays.apart, arrays.apart_certainty, strict=True):
             base *= 1.0 - chi * (g[a] == g[b])
         for v in itertools.product(*options):
-            switch = base
+            switch, p = base, np.ones(len(z))
             for i, e in enumerate(v):
                 switch *= alone[i] if e < 0 else arrays.confidence[e]
-            if switch <= 0:
-                continue
-            for z in itertools.product(range(K), repeat=n):
-                p = switch
-                for i, (e, j) in enumerate(zip(v, z, strict=True)):
-                    p *= q[i, j] * (weights[j] if e < 0 else float(j == g[arrays.group[e]]))
-                if p > 0:
-                    yield p, z, v, g
+                label = weights if e < 0 else np.arange(K) == g[arrays.group[e]]
+                p = p * (q[i] * label)[z[:, i]]
+            if switch > 0:
+                yield switch * p, v, g
+
+
+def labels_of(n, K):
+    """All labellings of n rows, one a line."""
+    return np.array(list(itertools.product(range(K), repeat=n)))
 
 
 def enumerated(weights, q, arrays, beta=None):
@@ -75,20 +80,21 @@ def enumerated(weights, q, arrays, beta=None):
     n, K = q.shape
     m = len(arrays.group)
     beta = np.zeros(m) if beta is None else beta
+    one_hot = (labels_of(n, K)[:, :, None] == np.arange(K)).astype(float)
     total = 0.0
     # Under no condition (entry 0) and given that membership e is right (entry 1 + e).
     mass, label = np.zeros(1 + m), np.zeros((1 + m, n, K))
     group, drawn = np.zeros((1 + m, arrays.n_groups, K)), np.zeros((1 + m, K))
-    for p, z, v, g in worlds(weights, q, arrays):
-        total += p
+    for p, v, g in worlds(weights, q, arrays):
+        chance, labels = p.sum(), np.einsum("z,znk->nk", p, one_hot)
+        groups = chance * (np.array(g)[:, None] == np.arange(K))
+        draws = labels[np.array(v) < 0].sum(axis=0) + groups.sum(axis=0)
+        total += chance
         for c in [0, *(1 + e for e in v if e >= 0)]:
-            mass[c] += p
-            label[c][np.arange(n), list(z)] += p
-            group[c][np.arange(arrays.n_groups), list(g)] += p
-            for i, e in enumerate(v):
-                drawn[c, z[i]] += p * (e < 0)
-            for j in g:
-                drawn[c, j] += p
+            mass[c] += chance
+            label[c] += labels
+            group[c] += groups
+            drawn[c] += draws
     share = np.append(1.0 - beta.sum(), beta)
     used = share != 0
     scale = np.where(used, share / np.where(mass > 0, mass, 1.0), 0.0)

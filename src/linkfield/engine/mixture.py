@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
-from .._rows import DenseRows
+from .._rows import DenseRows, pieces
 from ..estimation.component_sums import ComponentSums, unpacked
 from ..estimation.gaussians import Gaussians
-from .plain_mixture import MixtureExpectation, PlainMixtureEngine
+from .plain_mixture import TABLE, MixtureExpectation, PlainMixtureEngine
 
 __all__ = ["MixtureEngine"]
 
@@ -23,6 +24,9 @@ IntArray = NDArray[np.int64]
 #: Where the terms of a log density exceed this, products of features lose too many digits: of
 #: sixteen, eight are left.
 SAFE_TERMS = 1e8
+
+#: From so many products on, rows are labelled by compiled passes.
+WORTH_COMPILING = 20_000_000
 
 
 @dataclass(frozen=True)
@@ -101,9 +105,19 @@ class MixtureEngine:
     def _origin(self) -> FloatArray:
         return np.zeros((self.n_components, self.rows.shape[1]))
 
-    def log_joint(self, gaussians: Gaussians, first: int, last: int) -> FloatArray:
-        """Return log π_j q_j(x) of the rows first..last, from differences."""
-        return gaussians.log_joint(self.plain.taken(slice(first, last)))
+    def most_likely(self, gaussians: Gaussians) -> tuple[IntArray, FloatArray]:
+        """Return argmax_j π_j q_j(x) and log p(x) of all rows."""
+        n, d = self.rows.shape
+        work = n * self.n_components * (d * d if self.kind.features == "full" else d)
+        if work >= WORTH_COMPILING and self._by_features(gaussians):
+            label, density = self._fast.most_likely(*gaussians.natural())
+            return label, density
+        label, density = np.empty(n, np.int64), np.empty(n)
+        for piece in pieces(n, max(64, TABLE // max(self.n_components, d))):
+            table = gaussians.log_joint(self.plain.taken(piece))
+            label[piece] = table.argmax(axis=1)
+            density[piece] = logsumexp(table, axis=1)
+        return label, density
 
 
 def _terms(gaussians: Gaussians) -> FloatArray:

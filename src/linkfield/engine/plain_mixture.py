@@ -131,9 +131,17 @@ def label_sums(
     engine: PlainMixtureEngine, gaussians: Gaussians, labels: NDArray[np.integer]
 ) -> ComponentSums:
     """Return the sums of all rows under hard labels, about the means."""
-    sums = zero_sums(gaussians)
+    empty = zero_sums(gaussians)
+    first, second = empty.first, empty.second
     K = len(gaussians.means)
-    for piece in pieces(len(engine.rows), engine._least(K)[0]):
-        r = (labels[piece, None] == np.arange(K)).astype(np.float64)
-        sums = sums + weighted_sums(gaussians, engine.taken(piece), r)
-    return sums
+    order = np.argsort(labels, kind="stable")
+    start = np.searchsorted(labels[order], np.arange(K + 1))
+    size = engine._least(1)[0]
+    for j, mean in enumerate(gaussians.means):
+        mine = order[start[j] : start[j + 1]]
+        for piece in pieces(len(mine), size):
+            Y = engine.taken(mine[piece]) - mean
+            first[j] += Y.sum(axis=0)
+            second[j] += Y.T @ Y if second.ndim == 3 else np.einsum("nd,nd->d", Y, Y)
+    weight = np.diff(start).astype(np.float64)
+    return ComponentSums(weight, weight, first, second, gaussians.means)

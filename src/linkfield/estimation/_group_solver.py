@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-__all__ = ["GroupSolver", "Slopes", "Solution", "log_others", "normalised"]
+__all__ = [
+    "GroupSolver",
+    "Slopes",
+    "Solution",
+    "log_either",
+    "log_others",
+    "normalised",
+    "summed",
+]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -107,6 +115,21 @@ class GroupSolver(ABC):
 def normalised(table: FloatArray) -> FloatArray:
     """Return logs of numbers that add up to 1 along the last axis."""
     return table - logsumexp(table, axis=-1, keepdims=True)
+
+
+def summed(table: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return log Σ_j exp(table_j) of every row, and the shares of its entries in that sum."""
+    top = table.max(axis=1, keepdims=True)
+    share = np.exp(table - top)
+    total = share.sum(axis=1, keepdims=True)
+    share /= total
+    return (top + np.log(total))[:, 0], share
+
+
+def log_either(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Return log(exp(a) + exp(b)); not both are −inf."""
+    top = np.maximum(a, b)
+    return np.asarray(top + np.log1p(np.exp(np.minimum(a, b) - top)))
 
 
 def log_others(table: FloatArray) -> FloatArray:

@@ -21,7 +21,7 @@ from scipy.special import logsumexp
 
 from ..exceptions import InfeasibleConstraintsError
 from ._group_components import said_once, solvable
-from ._group_solver import Solution
+from ._group_solver import Solution, log_either, summed
 from .group_structure import GroupArrays, merged, parts_of
 
 __all__ = ["GroupArrays", "GroupModel", "GroupPosterior", "merged"]
@@ -132,13 +132,13 @@ class GroupModel:
             β of every membership, those left out included; None for no enforcement.
         """
         arrays, single = self.arrays, self.single
-        density = logsumexp(log_joint, axis=1)
-        own = np.exp(log_joint - density[:, None])
+        density, own = summed(log_joint)
         on = self.log_confidence[:, None] + (log_joint - log_weights)[arrays.row]
         off = self.log_alone + density
         row, group = arrays.row[single], arrays.group[single]
-        mixed = np.logaddexp(on[single], off[row, None])
-        right, wrong = on[single] - mixed, off[row, None] - mixed
+        mine, other = on[single], off[row, None]
+        mixed = log_either(mine, other)
+        right, wrong = mine - mixed, other - mixed
         local = log_weights + self.gather @ mixed
         value = logsumexp(local, axis=1)
         log_group = local - value[:, None]
@@ -153,10 +153,9 @@ class GroupModel:
             log_used[solver.members] = logsumexp(found.log_on, axis=1)
         if not np.isfinite(log_z):
             raise InfeasibleConstraintsError(IMPOSSIBLE.format(self.K))
-        log_on = log_group[group] + right
-        log_used[single] = logsumexp(log_on, axis=1)
+        log_used[single], label = summed(log_group[group] + right)
         log_used = np.minimum(log_used, 0.0)
-        found_ = _Found(log_group, log_on, log_used, np.exp(right), np.exp(wrong), own)
+        found_ = _Found(log_group, label, log_used, np.exp(right), np.exp(wrong), own)
         beta = np.zeros(len(log_used)) if strength is None else strength[self.used]
         r, draws = self._weights(found_, solutions, beta)
         enforced = beta > 0
@@ -191,7 +190,7 @@ class GroupModel:
         single = self.single
         row, group = self.arrays.row[single], self.arrays.group[single]
         # β_i ω^(i), whatever the size of P(v_i = l | Y) that divides it.
-        given = beta[single, None] * np.exp(found.log_on - found.log_member[single, None])
+        given = beta[single, None] * found.label
         posterior = np.exp(found.log_group)
         total = self.gather @ beta[single]
         effective = (1.0 - total[:, None]) * posterior + self.gather @ given
@@ -217,10 +216,10 @@ class GroupModel:
 
 
 class _Found(NamedTuple):
-    """Posteriors on the way: logs of P(g = j), of P(v = l, z = j) and P(v = l); t and 1 − t; ξ."""
+    """Posteriors on the way: log P(g = j), P(g = j | v = l), log P(v = l), t and 1 − t, ξ."""
 
     log_group: FloatArray
-    log_on: FloatArray
+    label: FloatArray
     log_member: FloatArray
     right: FloatArray
     wrong: FloatArray

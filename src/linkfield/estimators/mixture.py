@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._random import as_generator
 from .._rows import pieces
 from .._threads import single_blas, threads
+from ..engine.mixture import MixtureEngine
 from ..estimation.group_posterior import merged
 from ._mixture_checks import check_mixture
 from ._mixture_em import MixtureOutcome
@@ -288,16 +289,13 @@ class ConstrainedGaussianMixture(DensityMixin, BaseEstimator):
 
     def _store_posteriors(self, fit: MixtureFit) -> None:
         """Labels of rows and groups, and who is right."""
-        known, K = fit.known, self.n_components
+        known = fit.known
         rows, at = np.unique(known.arrays.row, return_inverse=True)
         engine = fit.engine(rows)
         table = self._model.log_joint(engine.plain.taken(rows))
         given = fit.group_model(known.arrays, rows, quiet=True)
         found = given.posterior(table, self._model.log_weights)
-        labels = np.empty(len(fit.X), dtype=np.int32)
-        for piece in pieces(len(fit.X), max(1, TABLE // K)):
-            part = engine.log_joint(self._model, piece.start, piece.stop)
-            labels[piece] = part.argmax(axis=1)
+        labels = engine.most_likely(self._model)[0].astype(np.int32)
         group = found.group
         if self.enforcement == "hard":
             hard = merged(known.arrays)
@@ -340,24 +338,19 @@ class ConstrainedGaussianMixture(DensityMixin, BaseEstimator):
         found = table[table["log_evidence"] < threshold]
         return found if n is None else found[:n]
 
-    def _table(self, X: NDArray[Any]) -> FloatArray:
-        """Return log π_j q_j(x) of checked rows."""
-        units = self._units
-        inner = (np.asarray(X, np.float64) - units.offset) * units.scale
-        return self._model.log_joint(inner) + units.log_volume
-
-    def _by_piece(self, X: Any, function: Any, *shape: int, dtype: Any = np.float64) -> Any:
+    def _engine(self, X: Any) -> MixtureEngine:
+        """Return rows to predict, checked."""
         check_is_fitted(self)
         X = self._data(X, reset=False)
-        out = np.empty((len(X), *shape), dtype=dtype)
-        with single_blas:
-            for piece in pieces(len(X), max(1, TABLE // len(self._model.means))):
-                out[piece] = function(self._table(X[piece]))
-        return out
+        model, units = self._model, self._units
+        none = np.empty(0, np.int64)
+        return MixtureEngine(units.rows(X), none, units.scale, type(model), len(model.means))
 
     def score_samples(self, X: Any) -> FloatArray:
         """Return log p(x) of every row."""
-        return np.asarray(self._by_piece(X, lambda table: logsumexp(table, axis=1)))
+        engine = self._engine(X)
+        with threads(self.n_jobs), single_blas:
+            return engine.most_likely(self._model)[1] + self._units.log_volume
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log p(x) of the rows."""
@@ -365,18 +358,20 @@ class ConstrainedGaussianMixture(DensityMixin, BaseEstimator):
 
     def predict(self, X: Any) -> IntArray:
         """Return argmax_j π_j q_j(x) of every row; groups play no part in it."""
-        found = self._by_piece(X, lambda table: table.argmax(axis=1), dtype=np.int64)
-        return np.asarray(found)
+        engine = self._engine(X)
+        with threads(self.n_jobs), single_blas:
+            return engine.most_likely(self._model)[0]
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return P(z = j | x) of every row."""
-        check_is_fitted(self)
-        K = len(self._model.means)
-
-        def shares(table: FloatArray) -> FloatArray:
-            return np.asarray(np.exp(table - logsumexp(table, axis=1, keepdims=True)))
-
-        return np.asarray(self._by_piece(X, shares, K))
+        plain = self._engine(X).plain
+        n, K = len(plain.rows), len(self._model.means)
+        out = np.empty((n, K))
+        with single_blas:
+            for piece in pieces(n, max(1, TABLE // K)):
+                table = self._model.log_joint(plain.taken(piece))
+                out[piece] = np.exp(table - logsumexp(table, axis=1, keepdims=True))
+        return out
 
     def sample(self, n_samples: int = 1) -> tuple[FloatArray, IntArray]:
         """Draw rows from the mixture; return them with their components, in their order."""
