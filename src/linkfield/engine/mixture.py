@@ -25,8 +25,8 @@ IntArray = NDArray[np.int64]
 #: sixteen, eight are left.
 SAFE_TERMS = 1e8
 
-#: From so many products on, rows are labelled by compiled passes.
-WORTH_COMPILING = 20_000_000
+#: A pass of fewer products is over before compiled code is loaded.
+WORTH_COMPILING = 300_000
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,12 @@ class MixtureEngine:
         )
 
     def _by_features(self, gaussians: Gaussians) -> bool:
-        """Whether products of features keep enough digits; rows have unit variance."""
-        return self._fast is not None and float(_terms(gaussians).max()) < SAFE_TERMS
+        """Whether products of features are worth it, and keep enough digits."""
+        n, d = self.rows.shape
+        width = d * d if self.kind.features == "full" else d
+        if n * self.n_components * width < WORTH_COMPILING or self._fast is None:
+            return False
+        return float(_terms(gaussians).max()) < SAFE_TERMS
 
     def expectation(self, gaussians: Gaussians) -> MixtureExpectation:
         """Return what all rows add up to under the components."""
@@ -108,8 +112,7 @@ class MixtureEngine:
     def most_likely(self, gaussians: Gaussians) -> tuple[IntArray, FloatArray]:
         """Return argmax_j π_j q_j(x) and log p(x) of all rows."""
         n, d = self.rows.shape
-        work = n * self.n_components * (d * d if self.kind.features == "full" else d)
-        if work >= WORTH_COMPILING and self._by_features(gaussians):
+        if self._by_features(gaussians):
             label, density = self._fast.most_likely(*gaussians.natural())
             return label, density
         label, density = np.empty(n, np.int64), np.empty(n)

@@ -63,6 +63,7 @@ def select_n_components(
     Examples
     --------
     >>> import numpy as np
+    >>> from linkfield import select_n_components
     >>> rng = np.random.default_rng(0)
     >>> X = np.r_[rng.normal(0, 1, (60, 2)), rng.normal(8, 1, (60, 2))]
     >>> select_n_components(X, [1, 2, 3], random_state=0).n_components
