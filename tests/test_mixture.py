@@ -323,11 +323,12 @@ def test_the_number_of_threads_changes_nothing():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_compiled_passes_agree_with_plain_ones(kind):
+def test_compiled_passes_agree_with_plain_ones(kind, monkeypatch):
     pytest.importorskip("linkfield.engine.gaussian")
     from linkfield._rows import DenseRows
     from linkfield.engine import mixture as passes
 
+    monkeypatch.setattr(passes, "WORTH_COMPILING", 0)
     X, _, rng = blobs(14, n=4000, d=5, K=4)
     grouped = np.sort(rng.permutation(4000)[:300])
     cls, scale = GAUSSIANS[kind], np.exp2(rng.integers(-2, 3, 5))
