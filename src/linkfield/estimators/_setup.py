@@ -250,7 +250,7 @@ class Setup:
         K, d = self.recipe.n_clusters, self.problem.engine.rows.shape[1]
         if isinstance(init, str | Neighbourhoods):
             data = seeding_data(
-                self.problem, self.recipe.metric, self._smoothing_strength, self.order, self.moments
+                self.problem, self.recipe.metric, self._smoothing_strength, self.order
             )
             seeder = init if isinstance(init, Neighbourhoods) else named_init(init)
             known = Constraints() if init in ("k-means++", "random") else self.constraints
