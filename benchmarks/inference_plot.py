@@ -16,11 +16,11 @@ def draw(curves, path):
     best = max(bound for points in curves.values() for _, _, bound in points)
     figure, (top, below) = plt.subplots(2, 1, figsize=(8, 7.5), sharex=True, layout="constrained")
     for number, (name, points) in enumerate(curves.items()):
-        time, energy, bound = np.array(points, float).T
+        time, energy, bound = np.array(sorted(points), float).T
         style = {"color": f"C{number}", "marker": "o", "markersize": 4}
         if np.isfinite(energy).any():
             top.plot(time, energy, label=name, **style)
-            below.plot(time, np.maximum(energy - best, 1e-9), label=name, **style)
+            below.plot(time, np.maximum(energy - best, 1e-3), label=name, **style)
         if np.isfinite(bound).any():
             proven = np.where(np.isfinite(bound), bound, np.nan)
             top.plot(time, proven, linestyle=":", label=f"{name}: bound", **style)
@@ -32,7 +32,7 @@ def draw(curves, path):
     below.set_ylabel("energy above the best bound")
     below.set_xlabel("seconds")
     below.set_xscale("log")
-    below.set_yscale("symlog", linthresh=1e-3)
+    below.set_yscale("log")
     top.legend(fontsize=8, loc="upper right", ncols=2)
     for axes in (top, below):
         axes.grid(alpha=0.3)
