@@ -13,7 +13,7 @@ from ._normal import IntArray
 from .closure import must_components
 
 if TYPE_CHECKING:
-    from .groups import Groups
+    from ._group_table import GroupTable
 
 __all__ = ["Connected"]
 
@@ -39,7 +39,7 @@ class Connected:
     n_edges: IntArray
 
     @classmethod
-    def of(cls, groups: Groups) -> Connected:
+    def of(cls, groups: GroupTable) -> Connected:
         """Find the components."""
         n_groups = groups.n_groups
         rows, at = np.unique(groups.row, return_inverse=True)
