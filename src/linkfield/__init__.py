@@ -1,7 +1,7 @@
 """linkfield: clustering with what the user knows."""
 
 from ._version import __version__
-from .constraints import Constraints
+from .constraints import Constraints, Groups
 from .estimators import (
     ConstrainedKMeans,
     COPKMeans,
@@ -14,12 +14,13 @@ from .estimators import (
     PCKMeans,
     SeededKMeans,
 )
-from .io import read_constraints, write_constraints
+from .io import read_constraints, read_groups, write_constraints, write_groups
 
 __all__ = [
     "COPKMeans",
     "ConstrainedKMeans",
     "Constraints",
+    "Groups",
     "HMRFKMeans",
     "KMeansI",
     "KMeansIC",
@@ -30,5 +31,7 @@ __all__ = [
     "SeededKMeans",
     "__version__",
     "read_constraints",
+    "read_groups",
     "write_constraints",
+    "write_groups",
 ]
