@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,14 +26,15 @@ IntArray = NDArray[np.int64]
 class Using(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Mixin of a fitted :class:`HMRFKMeans`."""
 
-    n_clusters: int
-    n_jobs: int | None
-    distortion: Any
-    labels_: NDArray[np.int32]
-    _model: Model
-    _offset: FloatArray
-    _label_offsets: FloatArray
-    _temperature: float
+    if TYPE_CHECKING:  # what the estimator sets
+        n_clusters: int
+        n_jobs: int | None
+        distortion: Any
+        labels_: NDArray[np.int32]
+        _model: Model
+        _offset: FloatArray
+        _label_offsets: FloatArray
+        _temperature: float
 
     def _rows(self, X: Any) -> Rows:
         """Return checked data as the model sees it."""
