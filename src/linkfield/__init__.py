@@ -3,6 +3,7 @@
 from ._version import __version__
 from .constraints import Constraints, Groups
 from .estimators import (
+    ConstrainedGaussianMixture,
     ConstrainedKMeans,
     COPKMeans,
     HMRFKMeans,
@@ -13,11 +14,13 @@ from .estimators import (
     MPCKMeans,
     PCKMeans,
     SeededKMeans,
+    select_n_components,
 )
 from .io import read_constraints, read_groups, write_constraints, write_groups
 
 __all__ = [
     "COPKMeans",
+    "ConstrainedGaussianMixture",
     "ConstrainedKMeans",
     "Constraints",
     "Groups",
@@ -32,6 +35,7 @@ __all__ = [
     "__version__",
     "read_constraints",
     "read_groups",
+    "select_n_components",
     "write_constraints",
     "write_groups",
 ]

@@ -1,5 +1,6 @@
 """The M-step: additive statistics, centres, metrics and their priors."""
 
+from .component_sums import CovariancePrior
 from .metric_update import update_directional, update_linear
 from .objective import Model, Objective
 from .pair_terms import PairTerms
@@ -8,6 +9,7 @@ from .soft import entropies, soft_slopes, soft_statistics, softmax
 from .statistics import Statistics, summarize
 
 __all__ = [
+    "CovariancePrior",
     "MetricPrior",
     "Model",
     "NoPrior",

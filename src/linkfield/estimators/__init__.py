@@ -2,10 +2,14 @@
 
 from .classical import ConstrainedKMeans, COPKMeans, SeededKMeans
 from .hmrf import HMRFKMeans
+from .mixture import ConstrainedGaussianMixture
+from .mixture_selection import ComponentSelection, select_n_components
 from .named import KMeansI, KMeansIC, KMeansICD, MKMeans, MPCKMeans, PCKMeans
 
 __all__ = [
     "COPKMeans",
+    "ComponentSelection",
+    "ConstrainedGaussianMixture",
     "ConstrainedKMeans",
     "HMRFKMeans",
     "KMeansI",
@@ -15,4 +19,5 @@ __all__ = [
     "MPCKMeans",
     "PCKMeans",
     "SeededKMeans",
+    "select_n_components",
 ]
