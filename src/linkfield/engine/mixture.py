@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from .._rows import DenseRows
 from ..estimation.component_sums import ComponentSums, unpacked
 from ..estimation.gaussians import Gaussians
+from .gaussian import GaussianEngine
 from .plain_mixture import MixtureExpectation, PlainMixtureEngine
 
 __all__ = ["MixtureEngine"]
