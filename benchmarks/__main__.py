@@ -1,10 +1,10 @@
-"""Run ``python -m benchmarks [quality|noise|inference|speed|growth|warm|small|peers|all]``."""
+"""Run ``python -m benchmarks NAME``: quality, noise, inference, speed, ..., or all of them."""
 
 import argparse
 import os
 from pathlib import Path
 
-from . import growth, inference, measure, noise, peers, quality, small, speed, warm
+from . import growth, inference, measure, mixture, noise, peers, quality, small, speed, warm
 from .tables import Settings, finished, save
 
 REPORTS = {
@@ -14,6 +14,7 @@ REPORTS = {
     "speed": speed.report,
     "growth": growth.report,
     "warm": warm.report,
+    "mixture": mixture.report,
     "small": small.report,
     "peers": peers.report,
 }

@@ -8,6 +8,8 @@ be absent from a peer's environment.
 import numpy as np
 from sklearn.cluster import KMeans
 
+from .mixture_fits import linkfield_mixture, scikit_mixture
+
 
 def knowledge(y, pairs=0, labelled=0, seed=0):
     """Return what a fit is told: pairs of rows drawn at random, or labels of random rows."""
@@ -61,7 +63,13 @@ def faiss_iterations(X, K, centres, max_iter):
     return len(run.iteration_stats)
 
 
-FITS = {"linkfield": linkfield, "lloyd": lloyd, "elkan": elkan}
+FITS = {
+    "linkfield": linkfield,
+    "lloyd": lloyd,
+    "elkan": elkan,
+    "mixture": linkfield_mixture,
+    "scikit mixture": scikit_mixture,
+}
 
 
 def counted(fit, X, K, centres, told=None):

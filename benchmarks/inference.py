@@ -4,8 +4,8 @@
 and L) need a folder with ``protein.csv.gz`` and ``letter.csv.gz`` (``--data`` or $LINKFIELD_DATA).
 For every draw of constraints one field is taken, that of the second assignment step of a fit by
 ICM, and every method solves it from the same start, polish included. "Above the bound" is the
-energy less the best lower bound that any method proved, as a share of what the constraints and
-the rows' distances add up to; 0 is proven to be optimal. Then every method makes a whole fit, and
+energy less the best lower bound that any method proved, as a share of that bound; 0 is proven to be
+optimal. Then every method makes a whole fit, and
 pairwise F is taken on the half of the rows that gave no constraints (the papers' two folds). Exact
 search has a second for every field.
 
@@ -114,7 +114,7 @@ def run_draw(X, y, n_pairs, seed, tallies):
             tallies[name].fits.append(spent)
             tallies[name].scores.append(pairwise_f_score(y, fit.labels_, rows=outside))
     for name, energy in found.items():
-        tallies[name].gaps.append((energy - bound) / abs(bound))
+        tallies[name].gaps.append(max(energy - bound, 0.0) / abs(bound))
 
 
 def real(settings):

@@ -14,25 +14,26 @@ def draw(curves, path):
     each energy is above the best bound of all.
     """
     best = max(bound for points in curves.values() for _, _, bound in points)
+    energies = [e for points in curves.values() for _, e, _ in points if np.isfinite(e)]
+    low, high = min(energies), max(energies)
+    floor = best - 0.25 * (high - low)
     figure, (top, below) = plt.subplots(2, 1, figsize=(8, 7.5), sharex=True, layout="constrained")
     for number, (name, points) in enumerate(curves.items()):
-        time, energy, bound = np.array(points, float).T
+        time, energy, bound = np.array(sorted(points), float).T
         style = {"color": f"C{number}", "marker": "o", "markersize": 4}
         if np.isfinite(energy).any():
             top.plot(time, energy, label=name, **style)
-            below.plot(time, np.maximum(energy - best, 1e-9), label=name, **style)
-        if np.isfinite(bound).any():
+            below.plot(time, np.maximum(energy - best, 1e-3), label=name, **style)
+        if (bound > floor).any():
             proven = np.where(np.isfinite(bound), bound, np.nan)
             top.plot(time, proven, linestyle=":", label=f"{name}: bound", **style)
-    energies = [e for points in curves.values() for _, e, _ in points if np.isfinite(e)]
-    low = min(energies)
-    top.set_ylim(best - 0.25 * (max(energies) - low), max(energies) + 0.05 * (max(energies) - low))
+    top.set_ylim(floor, high + 0.05 * (high - low))
     top.axhline(best, color="grey", linewidth=0.8)
     top.set_ylabel("energy, and bounds on the least one")
     below.set_ylabel("energy above the best bound")
     below.set_xlabel("seconds")
     below.set_xscale("log")
-    below.set_yscale("symlog", linthresh=1e-3)
+    below.set_yscale("log")
     top.legend(fontsize=8, loc="upper right", ncols=2)
     for axes in (top, below):
         axes.grid(alpha=0.3)

@@ -21,7 +21,7 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 
-from linkfield import ConstrainedGaussianMixture, Constraints, select_n_components
+from linkfield import ConstrainedGaussianMixture, Constraints, Groups, select_n_components
 from linkfield.estimation.component_sums import ScatterPrior
 from linkfield.estimation.gaussians import GAUSSIANS
 
@@ -324,7 +324,6 @@ def test_the_number_of_threads_changes_nothing():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_compiled_passes_agree_with_plain_ones(kind, monkeypatch):
-    pytest.importorskip("linkfield.engine.gaussian")
     from linkfield._rows import DenseRows
     from linkfield.engine import mixture as passes
 
@@ -437,15 +436,6 @@ def test_strength_auto_needs_groups_to_hold_out():
     assert fitted(mixture(2, strength="auto"), X).strength_ == 0.0
 
 
-class Told:
-    """What a Groups object offers."""
-
-    def __init__(self, arrays, teacher=None, label=None):
-        for name, value in arrays._asdict().items():
-            setattr(self, name, value)
-        self.teacher, self.label = teacher, label
-
-
 def test_wrong_answers_and_careless_teachers_are_found():
     """Five teachers name ten rows each; the last one guesses, the others err once."""
     X, y, rng = blobs(1, n=300, K=3, spread=6.0)
@@ -454,16 +444,13 @@ def test_wrong_answers_and_careless_teachers_are_found():
     for t in range(4):
         said[t, 0] = (said[t, 0] + 1) % 3
     said[4] = rng.integers(0, 3, 10)
-    triples, teacher, label, wrong = [], [], [], []
-    number = {}
-    for t in range(5):
-        for i, c in zip(rows[t], said[t], strict=True):
-            g = number.setdefault((t, c), len(number))
-            triples.append((g, int(i), 0.7))
-            teacher.append(f"teacher {t}")
-            label.append(int(c))
-            wrong.append(bool(c != y[i]))
-    told = Told(groups_of(triples), teacher, label)
+    answers = pd.DataFrame(
+        {
+            "teacher": np.repeat([f"teacher {t}" for t in range(5)], 10),
+            "row": rows.ravel(), "label": said.ravel(), "confidence": 0.7,
+        }
+    )  # fmt: skip
+    told = Groups.from_teachers(answers)
     model = fitted(mixture(3, strength=0.5, n_init=3), X, groups=told)
     assert adjusted_rand_score(model.predict(X), y) > 0.9
     trust = model.teacher_reliability_
@@ -475,11 +462,8 @@ def test_wrong_answers_and_careless_teachers_are_found():
     assert (found["posterior"] < found["confidence"]).all()
     careful = found[[t != "teacher 4" for t in found["teacher"]]]
     mistakes = {(int(rows[t, 0]), f"teacher {t}") for t in range(4)}
-    size = np.bincount(told.group)
-    told_by_more = {
-        (r, t) for r, t in mistakes
-        if size[next(g for g, i, _ in triples if i == r)] > 2
-    }  # fmt: skip
+    size = np.bincount(told.group)[told.group]
+    told_by_more = {(r, t) for r, t in mistakes if size[told.row == r][0] > 2}
     assert told_by_more <= set(zip(careful["row"].tolist(), careful["teacher"], strict=True))
     first = found[0]
     assert first["row_component"] == model.predict(X[[first["row"]]])[0]
@@ -509,6 +493,28 @@ def test_partial_labels_and_constraints():
     )  # fmt: skip
     both = fitted(mixture(3), X, constraints=known, partial_labels=partial)
     assert both.group_posterior_.shape == (5, 3)
+
+
+def test_groups_are_found_by_id():
+    X, y, rng = blobs(2, n=60)
+    ids = np.array([f"r{i}" for i in rng.permutation(60)])
+    rows = [np.flatnonzero(y == c)[:4] for c in range(3)]
+    by_place = Groups(rows, confidence=0.6, apart=[(0, 1)], apart_certainty=0.8)
+    by_name = Groups([ids[r] for r in rows], confidence=0.6, apart=[(0, 1)], apart_certainty=0.8)
+    a = fitted(mixture(3), X, groups=by_place)
+    b = fitted(mixture(3), X, groups=by_name, sample_id=ids)
+    assert_array_equal(a.means_, b.means_)
+    with pytest.raises(ValueError, match="name rows by id"):
+        mixture(3).fit(X, groups=by_name)
+    shuffle = rng.permutation(60)
+    start = {"means_init": X[:3]}
+    c = fitted(mixture(3, init_params="k-means++", **start), X, groups=by_place)
+    d = fitted(
+        mixture(3, init_params="k-means++", **start), X[shuffle], groups=by_name,
+        sample_id=ids[shuffle],
+    )  # fmt: skip
+    assert_allclose(c.means_, d.means_, atol=1e-8)
+    assert_array_equal(c.labels_[shuffle], d.labels_)
 
 
 def test_number_of_components():

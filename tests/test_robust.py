@@ -216,3 +216,20 @@ def test_a_wide_full_metric_is_refused_before_it_is_built():
         HMRFKMeans(2, distortion="cosine", metric="full").fit(wide)
     with pytest.raises(ValueError, match="chosen by distortion="):
         HMRFKMeans(2, metric="cosine").fit(X)
+
+
+@pytest.mark.parametrize("distortion", ["euclidean", "i-divergence", "itakura-saito", "logistic"])
+@pytest.mark.parametrize("d", [1, 2])
+def test_a_constant_column_has_no_dispersion_but_rounding(distortion, d):
+    """Its weight must not be one over what rounding leaves of a difference of sums."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X = rng.uniform(0.1, 0.9, (12, d))
+        X[:, 0] = rng.uniform(0.1, 0.9)
+        known = Constraints.from_labels(rng.integers(0, 2, 12), n_pairs=6, random_state=seed)
+        model = HMRFKMeans(2, distortion=distortion, closure=False, random_state=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            J = model.fit(X, constraints=known).history_["objective"]
+        assert model.metric_[0] < 1e4
+        assert (np.diff(J) <= 1e-9 * (1 + np.abs(J[:-1]))).all()

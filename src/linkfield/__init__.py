@@ -1,7 +1,7 @@
 """linkfield: clustering with what the user knows."""
 
 from ._version import __version__
-from .constraints import Constraints
+from .constraints import Constraints, Groups
 from .estimators import (
     ConstrainedGaussianMixture,
     ConstrainedKMeans,
@@ -16,13 +16,14 @@ from .estimators import (
     SeededKMeans,
     select_n_components,
 )
-from .io import read_constraints, write_constraints
+from .io import read_constraints, read_groups, write_constraints, write_groups
 
 __all__ = [
     "COPKMeans",
     "ConstrainedGaussianMixture",
     "ConstrainedKMeans",
     "Constraints",
+    "Groups",
     "HMRFKMeans",
     "KMeansI",
     "KMeansIC",
@@ -33,6 +34,8 @@ __all__ = [
     "SeededKMeans",
     "__version__",
     "read_constraints",
+    "read_groups",
     "select_n_components",
     "write_constraints",
+    "write_groups",
 ]

@@ -18,8 +18,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from linkfield import Constraints
-from linkfield.io import constraint_writer as module
 from linkfield.io import read_constraints, write_constraints
+from linkfield.io import tables as module
 
 INF = float("inf")
 N = 8

@@ -1,8 +1,10 @@
 """What the user knows about the rows."""
 
+from ._group_graph import Connected
 from ._normal import readable
 from .closure import Closure
 from .conflicts import Conflict, Repaired
+from .groups import Groups
 from .labels import PartialLabels
 from .pairs import PAIR_BUDGET, Constraints
 from .sampling import sample_pairs
@@ -13,7 +15,9 @@ __all__ = [
     "PAIR_BUDGET",
     "Closure",
     "Conflict",
+    "Connected",
     "Constraints",
+    "Groups",
     "PartialLabels",
     "Repaired",
     "Ties",

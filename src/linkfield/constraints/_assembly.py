@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from . import _normal as normal
 from ._normal import IntArray
 
-__all__ = ["PAIR_BUDGET", "as_row_positions", "assembled", "check_budget"]
+__all__ = ["PAIR_BUDGET", "as_row_positions", "assembled", "check_budget", "named_rows"]
 
 #: More pairs than this are never written out one by one (maths.md 1.4).
 PAIR_BUDGET = 5_000_000
@@ -72,11 +72,17 @@ def _resolved(
         ]
         return np.concatenate(checked), None
     values = np.concatenate([p.astype(object).ravel() for p in pairs])
-    ids = normal.as_ids(dict.fromkeys(values.tolist()) if sample_id is None else sample_id)
-    found = normal.positions_of(values.tolist(), ids)
-    if (found < 0).any():
-        unknown = list(dict.fromkeys(values[found < 0].tolist()))
-        raise ValueError(
-            f"constraints name ids that sample_id does not have: {normal.readable(unknown)}"
-        )
+    found, ids = named_rows(values.tolist(), sample_id, "constraints")
     return found.reshape(-1, 2), ids
+
+
+def named_rows(values: list[Any], sample_id: Any, who: str) -> tuple[IntArray, NDArray[np.object_]]:
+    """Return where every id stands among ``sample_id``, or in the order of first mention."""
+    ids = normal.as_ids(dict.fromkeys(values) if sample_id is None else sample_id)
+    found = normal.positions_of(values, ids)
+    if (found < 0).any():
+        unknown = dict.fromkeys(v for v, k in zip(values, found.tolist(), strict=True) if k < 0)
+        raise ValueError(
+            f"{who} name ids that sample_id does not have: {normal.readable(list(unknown))}"
+        )
+    return found, ids

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from .._random import RandomState
 from . import _normal as normal
-from ._assembly import PAIR_BUDGET, as_row_positions, assembled, check_budget
+from ._aligned import KnownRows
+from ._assembly import PAIR_BUDGET, assembled, check_budget
 from ._normal import FloatArray, IntArray
 from .labels import PartialLabels, labelled_rows
 from .sampling import sample_pairs
@@ -27,7 +28,7 @@ PAIR_DTYPE = np.dtype([("a", np.int64), ("b", np.int64), ("kind", "U6"), ("weigh
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class Constraints:
+class Constraints(KnownRows):
     """Must-links and cannot-links between rows, with weights.
 
     A pair is unordered and stored once. The object is immutable and has no length and no shape,
@@ -58,6 +59,7 @@ class Constraints:
     [array([0, 1, 2])]
     """
 
+    _what = "constraints"
     _pairs: IntArray
     _must: NDArray[np.bool_]
     _weight: FloatArray
@@ -114,17 +116,7 @@ class Constraints:
             "_ids": ids,
             "_ids_declared": ids_declared,
         }
-        for name, value in values.items():
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
-            object.__setattr__(self, name, value)
-        return self
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for value in state.values():
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False  # a copy is as immutable as the original
-        self.__dict__.update(state)
+        return self._freeze(values)
 
     def _with(self, **changes: Any) -> Constraints:
         """Return a copy with some of the parts replaced."""
@@ -240,16 +232,6 @@ class Constraints:
         return int((~self._must).sum()) + self._labels.n_cannot_link - int(twice.sum())
 
     @property
-    def sample_id(self) -> NDArray[np.object_] | None:
-        """The ids that row positions stand for, or None where rows are plain positions."""
-        return self._ids
-
-    @property
-    def knows_positions(self) -> bool:
-        """Whether row numbers are positions in the data, not just the order of first mention."""
-        return self._ids is None or self._ids_declared
-
-    @property
     def labels(self) -> PartialLabels:
         """The labels that were given as such."""
         return self._labels
@@ -280,8 +262,8 @@ class Constraints:
         """Return the rows that occur in any constraint, in ascending order."""
         return normal.distinct(np.r_[self._pairs.ravel(), self._labels.rows])
 
-    def _named(self, rows: IntArray) -> list[Any]:
-        return rows.tolist() if self._ids is None else self._ids[rows].tolist()
+    def _mentioned(self) -> IntArray:
+        return self.tied_rows()
 
     def __repr__(self) -> str:
         counts = [(self.n_must_link, "must-link"), (self.n_cannot_link, "cannot-link")]
@@ -308,29 +290,16 @@ class Constraints:
         """Join two sets of constraints; a pair in both keeps its greater weight."""
         if not isinstance(other, Constraints):
             return NotImplemented
-        mine, theirs, ids = self, other, self._ids
-        named = [c._ids is not None for c in (self, other)]
-        if any(named) and not all(named) and len((other if named[0] else self).tied_rows()):
-            raise ValueError(
-                "one set names rows by id and the other by position; align() both to the same "
-                "sample_id before joining them"
-            )
-        if ids is not None and other._ids is not None and not np.array_equal(ids, other._ids):
-            ids = normal.as_ids(dict.fromkeys([*ids.tolist(), *other._ids.tolist()]))
-            mine, theirs = self._rename(ids), other._rename(ids)
+        mine, theirs, ids = self._on_common_ids(other)
         return mine._with(
             pairs=np.concatenate([mine._pairs, theirs._pairs]),
             must=np.r_[mine._must, theirs._must],
             weight=np.r_[mine._weight, theirs._weight],
             source=np.r_[mine._source, theirs._source],
             labels=mine._labels.joined(theirs._labels),
-            ids=other._ids if ids is None else ids,
+            ids=ids,
             ids_declared=self._ids_declared and other._ids_declared,
         )
-
-    def _rename(self, ids: NDArray[np.object_]) -> Constraints:
-        assert self._ids is not None
-        return self._renumber(normal.positions_of(self._ids.tolist(), ids), ids=ids)
 
     def _renumber(self, new: IntArray, **changes: Any) -> Constraints:
         """Call row r ``new[r]``; whatever touches a row called -1 is dropped."""
@@ -345,59 +314,6 @@ class Constraints:
             **changes,
         )
 
-    def align(self, sample_id: Any, *, missing: str | None = None) -> Constraints:
-        """Return the constraints for rows whose ids are ``sample_id``, in that order.
-
-        Pairs of whole numbers that were given without ids are read as ids.
-
-        Parameters
-        ----------
-        sample_id : sequence
-        missing : {"raise", "drop"}, optional
-            What to do with constraints on rows that are absent. By default they are dropped if
-            the constraints were made with a ``sample_id`` of their own (the row is known, it is
-            just not here), and an error if not (the id may be a slip of the pen).
-        """
-        ids = normal.as_ids(sample_id)
-        if missing not in (None, "raise", "drop"):
-            raise ValueError(f"missing must be 'raise' or 'drop', got {missing!r}")
-        used = self.tied_rows()
-        # Whole numbers that were given without ids are ids themselves, once the rows have ids.
-        own = (
-            normal.as_ids(range(int(used.max(initial=-1)) + 1)) if self._ids is None else self._ids
-        )
-        new = normal.positions_of(own.tolist(), ids)
-        policy = missing or ("drop" if self._ids_declared else "raise")
-        absent = used[new[used] < 0]
-        if policy == "raise" and len(absent):
-            raise ValueError(
-                f"constraints name rows that sample_id does not have: "
-                f"{normal.readable(own[absent].tolist())}; correct the ids (is one side text and "
-                "the other numbers?), or drop those constraints with align(sample_id, "
-                "missing='drop')"
-            )
-        return self._renumber(new, ids=ids, ids_declared=True)
-
-    def restrict(self, rows: Any) -> Constraints:
-        """Return the constraints among ``rows`` (positions or a mask), renumbered to 0, 1, ...
-
-        ``model.fit(X[rows], constraints=known.restrict(rows))`` keeps every pair whose two rows
-        are there.
-        """
-        chosen = np.asarray(rows)
-        if chosen.dtype == bool:
-            chosen = np.flatnonzero(chosen)
-        chosen = as_row_positions(chosen)
-        top = max(int(chosen.max(initial=-1)), int(self.tied_rows().max(initial=-1))) + 1
-        if self._ids is not None:
-            if top > len(self._ids):
-                raise ValueError(f"rows holds the position {top - 1}, beyond the last id")
-            top = len(self._ids)
-        new = np.full(top, -1, dtype=np.int64)
-        new[chosen] = np.arange(len(chosen))
-        ids = None if self._ids is None else self._ids[chosen]
-        return self._renumber(new, ids=ids)
-
     def scaled(self, factor: float) -> Constraints:
         """Return the constraints with all weights multiplied; ``inf`` makes all of them hard."""
         normal.as_weights(factor, 1, "factor")
@@ -408,16 +324,6 @@ class Constraints:
             self._labels.weight * factor,
         )
         return self._with(weight=self._weight * factor, labels=labels)
-
-    def check_rows(self, n_rows: int) -> None:
-        """Raise if a constraint names a row that a table of ``n_rows`` rows does not have."""
-        beyond = self.tied_rows()
-        beyond = beyond[beyond >= n_rows]
-        if len(beyond):
-            raise ValueError(
-                f"constraints name row {normal.readable(beyond.tolist())}, but the data has "
-                f"{n_rows} rows (0 to {n_rows - 1}); if these are ids, pass sample_id="
-            )
 
     def closure(self) -> Closure:
         """Return what the constraints entail: components, and which of them are apart."""

@@ -2,6 +2,7 @@
 
 from .array import ArrayEngine
 from .assignment import Assignment
+from .gaussian import Expectation, GaussianEngine
 from .moments import Moments
 
-__all__ = ["ArrayEngine", "Assignment", "Moments"]
+__all__ = ["ArrayEngine", "Assignment", "Expectation", "GaussianEngine", "Moments"]

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from itertools import pairwise
 from operator import add
 from typing import Any, TypeVar
 
@@ -22,6 +21,7 @@ from .._rows import Compiled, Rows
 from .._threads import run, single_blas, threads
 from ..distortions import Distortion, Metric
 from ..estimation import Model, Statistics, summarize
+from .blocks import cut_rows
 from .layout import by_label, lengths_of, no_rows, row_weights
 from .moments import Moments
 
@@ -30,14 +30,6 @@ __all__ = ["ArrayEngine"]
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 T = TypeVar("T")
-
-#: A block is worth about so many multiplications in a pass over all centres, and has no fewer
-#: rows than the first number and need have no more than the second; there are so many at most,
-#: unless a block would hold more than so many numbers (of data larger than memory, say).
-BLOCK_WORK, BLOCK_ROWS, MOST_BLOCKS, BLOCK_NUMBERS = 40_000_000, (512, 8192), 32, 16_000_000
-
-#: All blocks' results together take no more than this many numbers (64 MB).
-RESULT_NUMBERS = 8_000_000
 
 
 @dataclass(frozen=True)
@@ -83,12 +75,7 @@ class ArrayEngine:
     def blocks(self, result: int = 0) -> list[slice]:
         """Cut the rows; ``result`` says how many numbers each block gives back."""
         n, d = self.rows.shape
-        most = max(MOST_BLOCKS, n * d // BLOCK_NUMBERS)
-        most = min(most, max(1, RESULT_NUMBERS // max(result, 1)))
-        fair = BLOCK_WORK // max(1, d * self.n_clusters)
-        count = max(1, min(most, n // min(max(fair, BLOCK_ROWS[0]), BLOCK_ROWS[1])))
-        edges = [n * k // count for k in range(count + 1)]
-        return [slice(a, b) for a, b in pairwise(edges)]
+        return cut_rows(n, d, d * self.n_clusters, result)
 
     def map(self, function: Callable[[slice], T], result: int = 0) -> list[T]:
         """Return the function of every block, in order."""

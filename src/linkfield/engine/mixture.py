@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from scipy.special import logsumexp
 from .._rows import DenseRows, pieces
 from ..estimation.component_sums import ComponentSums, unpacked
 from ..estimation.gaussians import Gaussians
+from .gaussian import GaussianEngine
 from .plain_mixture import TABLE, MixtureExpectation, PlainMixtureEngine
 
 __all__ = ["MixtureEngine"]
@@ -62,11 +62,7 @@ class MixtureEngine:
 
     @cached_property
     def _fast(self) -> Any:
-        """The compiled pass by features, None where there is none for these rows."""
-        if find_spec("linkfield.engine.gaussian") is None:
-            return None
-        from .gaussian import GaussianEngine  # type: ignore[import-not-found, unused-ignore]
-
+        """The compiled pass by features."""
         return GaussianEngine(
             self.rows,
             grouped=self.grouped,
@@ -79,7 +75,7 @@ class MixtureEngine:
         """Whether products of features are worth it, and keep enough digits."""
         n, d = self.rows.shape
         width = d * d if self.kind.features == "full" else d
-        if n * self.n_components * width < WORTH_COMPILING or self._fast is None:
+        if n * self.n_components * width < WORTH_COMPILING:
             return False
         return float(_terms(gaussians).max()) < SAFE_TERMS
 

@@ -7,14 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..constraints import Constraints, readable
+from ..constraints import Groups, readable
 from ..constraints.labels import labelled_rows
 from ..estimation.group_structure import MOST_SUBSET_GROUPS, GroupArrays
 from ._inputs import _aligned
 
 __all__ = ["Knowledge", "known_groups"]
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 ObjectArray = NDArray[np.object_]
 
@@ -63,22 +62,26 @@ def known_groups(
         raise ValueError(f"sample_id has {len(sample_id)} entries but X has {n_rows} rows")
     known = Knowledge.nothing()
     if groups is not None:
-        known = known.joined(_of_groups(groups, n_rows, sample_id))
+        known = known.joined(_from_user(groups, n_rows, sample_id))
     if constraints is not None:
-        known = known.joined(_of_constraints(_aligned(constraints, n_rows, sample_id)))
+        pairs = _aligned(constraints, n_rows, sample_id)
+        known = known.joined(_read(Groups.from_constraints(pairs, UNKNOWN)))
     if partial_labels is not None:
         if len(partial_labels) != n_rows:
             raise ValueError(
                 f"partial_labels has {len(partial_labels)} entries but X has {n_rows} rows; use "
                 "-1 for rows whose label is unknown"
             )
-        known = known.joined(_of_labels(partial_labels))
+        # Many classes that are all apart could not be solved exactly (maths.md 6.8).
+        few = len(labelled_rows(partial_labels)[2]) <= MOST_SUBSET_GROUPS
+        apart = UNKNOWN if few else None
+        known = known.joined(_read(Groups.from_labels(partial_labels, UNKNOWN, apart=apart)))
     _check(known.arrays, n_rows)
     return known
 
 
-def _of_groups(groups: Any, n_rows: int, sample_id: Any) -> Knowledge:
-    """Read an object with the flat arrays of linkfield.Groups."""
+def _from_user(groups: Any, n_rows: int, sample_id: Any) -> Knowledge:
+    """Read groups that the user gave; any object with the same flat arrays will do."""
     names = ("group", "row", "confidence", "strength", "apart", "apart_certainty", "n_groups")
     if not all(hasattr(groups, name) for name in names):
         raise TypeError(
@@ -94,6 +97,10 @@ def _of_groups(groups: Any, n_rows: int, sample_id: Any) -> Knowledge:
             "the groups name rows by id: pass fit(..., sample_id=ids) with the id of every row of "
             "X, in order"
         )
+    return _read(groups)
+
+
+def _read(groups: Any) -> Knowledge:
     arrays = GroupArrays(
         np.asarray(groups.group, np.int64),
         np.asarray(groups.row, np.int64),
@@ -104,10 +111,8 @@ def _of_groups(groups: Any, n_rows: int, sample_id: Any) -> Knowledge:
         int(groups.n_groups),
     )
     m = len(arrays.group)
-    return Knowledge(arrays, *(_names(getattr(groups, name, None), m) for name in NAMED))
-
-
-NAMED = ("teacher", "label")
+    names = (_names(getattr(groups, name, None), m) for name in ("teacher", "label"))
+    return Knowledge(arrays, *names)
 
 
 def _names(values: Any, m: int) -> ObjectArray:
@@ -115,47 +120,6 @@ def _names(values: Any, m: int) -> ObjectArray:
     if values is not None:
         names[:] = list(values)
     return names
-
-
-# The two functions below do what Groups.from_constraints and Groups.from_labels do, and nothing
-# else in this package does: replace them by those.
-
-
-def _of_constraints(constraints: Constraints) -> Knowledge:
-    """Every must-link component a group, apart where a cannot-link joins two (maths.md 6.8)."""
-    closure = constraints.closure()
-    rows, group = closure.rows, closure.component
-    alone = closure.sizes[group] == 1
-    arrays = GroupArrays(
-        group.astype(np.int64),
-        rows.astype(np.int64),
-        np.where(alone, 1.0, UNKNOWN),
-        np.where(alone, 0.0, 1.0),
-        np.asarray(closure.apart, np.int64).reshape(-1, 2),
-        np.full(len(closure.apart), UNKNOWN),
-        int(closure.n_components),
-    )
-    return Knowledge(arrays, _names(None, len(rows)), _names(None, len(rows)))
-
-
-def _of_labels(partial_labels: Any) -> Knowledge:
-    """Every class a group, apart from the others if they are few."""
-    rows, codes, classes = labelled_rows(partial_labels)
-    n = len(classes)
-    few = n <= MOST_SUBSET_GROUPS
-    pairs = np.column_stack(np.triu_indices(n, k=1)) if few else np.empty((0, 2), np.int64)
-    arrays = GroupArrays(
-        codes,
-        rows.astype(np.int64),
-        np.full(len(rows), UNKNOWN),
-        np.ones(len(rows)),
-        pairs.astype(np.int64),
-        np.full(len(pairs), UNKNOWN),
-        n,
-    )
-    return Knowledge(
-        arrays, _names(None, len(rows)), _names((classes[c] for c in codes), len(rows))
-    )
 
 
 # ------------------------------------------------------------------ checking

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._rows import DenseRows
-from ..distortions import Metric, SquaredEuclidean
-from ..engine import ArrayEngine, Moments
+from ..distortions import Metric
 from ..estimation import Model, Statistics
 from ..initialize import Neighbourhoods, SeedingData
 from ._problem import Problem
@@ -21,19 +18,14 @@ __all__ = ["named_init", "seeding_data"]
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-#: Rows in double precision are copied to single precision for seeding if the copy has at least
-#: the first and at most the second number of bytes.
-SINGLE_COPY = 4_000_000, 64_000_000
-
 
 def seeding_data(
-    problem: Problem, metric: Metric, smoothing: float, order: IntArray, moments: Moments
+    problem: Problem, metric: Metric, smoothing: float, order: IntArray
 ) -> SeedingData:
     """Return rows and passes for an initialiser; ``order`` is the canonical order of the rows."""
     engine, objective = problem.engine, problem.objective
     shared = metric.single()
-    quick = _single_precision(engine, moments)
-    offsets = quick.row_offsets(shared)
+    offsets = engine.row_offsets(shared)
     buffer: dict[int, NDArray[np.float32]] = {}
 
     def centres_of(member: Any) -> FloatArray:
@@ -60,32 +52,12 @@ def seeding_data(
     ) -> tuple[NDArray[np.float32], FloatArray]:
         shape = (len(points), len(engine.rows))
         found = buffer.setdefault(len(points), np.empty(shape, dtype=np.float32))
-        return found, quick.offer(points, shared, offsets, nearest, found)
+        return found, engine.offer(points, shared, offsets, nearest, found)
 
     return SeedingData(
         engine.distortion, engine.rows, engine.weight, metric, order, centres_of, points_of,
         distances,
     )  # fmt: skip
-
-
-def _single_precision(engine: ArrayEngine, moments: Moments) -> ArrayEngine:
-    """Return an engine that reads half as much, where that is worth a copy of the rows.
-
-    Seeding passes over all rows once a centre, and draws by squared distances that are kept in
-    single precision anyway.
-    """
-    rows = engine.rows
-    if not isinstance(rows, DenseRows) or rows.dtype != np.float64:
-        return engine
-    if not isinstance(engine.distortion, SquaredEuclidean):
-        return engine
-    n, d = rows.shape
-    reach = max(np.abs(moments.low).max(), np.abs(moments.high).max())
-    if not SINGLE_COPY[0] <= 4 * n * d <= SINGLE_COPY[1] or reach > 1e15:
-        return engine
-    copy = np.empty((n, d), dtype=np.float32)
-    np.subtract(rows.base, 0.0 if rows.offset is None else rows.offset, out=copy)
-    return replace(engine, rows=DenseRows(copy))
 
 
 def named_init(name: str) -> Neighbourhoods:

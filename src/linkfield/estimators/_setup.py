@@ -250,7 +250,7 @@ class Setup:
         K, d = self.recipe.n_clusters, self.problem.engine.rows.shape[1]
         if isinstance(init, str | Neighbourhoods):
             data = seeding_data(
-                self.problem, self.recipe.metric, self._smoothing_strength, self.order, self.moments
+                self.problem, self.recipe.metric, self._smoothing_strength, self.order
             )
             seeder = init if isinstance(init, Neighbourhoods) else named_init(init)
             known = Constraints() if init in ("k-means++", "random") else self.constraints
@@ -412,6 +412,8 @@ def _dispersion(
     measure: Any = recipe.distortion
     moment = _moment(engine, shared, moments)
     S: FloatArray = measure.dispersion(moment, sums, np.array([total]), centre, shared)
+    if not shared.full:
+        S = np.where(moments.low == moments.high, 0.0, S)  # not what rounding leaves of a constant
     return S / total
 
 

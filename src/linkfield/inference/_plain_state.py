@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from ..field import PottsField
 from . import _edge_kernels as kernels
+from ._chain_kernels import missing_in_chains, swap
+from ._component_kernels import missing_members, sweep_components
 from ._relabel_kernels import rename, restive
 from .on_demand import CostsOnDemand
 
@@ -110,8 +112,8 @@ class PlainState:
     def sweep_components(self) -> int:
         moves = at = 0
         while at < len(self.work.stale):
-            self.know(kernels.missing_members(self.field, self.work, at))
-            more, at = kernels.sweep_components(self.field, self.work, at)
+            self.know(missing_members(self.field, self.work, at))
+            more, at = sweep_components(self.field, self.work, at)
             moves += more
         return int(moves)
 
@@ -140,11 +142,11 @@ class PlainState:
         n = len(self.labels)
         chain, mark = np.empty(n, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
         seen = np.zeros(n, dtype=np.int64)
-        self.know(kernels.missing_in_chains(self.field, self.work, chain, mark))
+        self.know(missing_in_chains(self.field, self.work, chain, mark))
         moves = at = 0
         while at < n:
             args = (self.work, at, chain, mark, seen)
-            more, at, reach = kernels.swap(self.field, *args)
+            more, at, reach = swap(self.field, *args)
             nodes = chain[:reach]
             self.know(nodes[self.field.place[nodes] < 0])
             moves += more

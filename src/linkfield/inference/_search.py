@@ -14,6 +14,7 @@ from ._highs import seconds_left
 from ._program import Program, exact_sums, program_of, trivial_bounds
 from ._reduce import Reduced
 from ._relaxation import relax
+from .belief_propagation import BeliefPropagation
 from .icm import ICM
 from .rounding import best_rounding, better_of, component_energies, subfield
 from .trees import solve_forest
@@ -26,6 +27,9 @@ BoolArray = NDArray[np.bool_]
 
 #: Rounds of cuts before branching, and the share of a component's time they may take.
 CUT_ROUNDS, CUT_TIME = 10, 0.5
+
+#: Iterations of belief propagation: what it does not find in so many it rarely finds at all.
+PASSES = 30
 
 #: How many labellings are tried between two looks at the clock.
 CHUNK = 2e7
@@ -57,6 +61,23 @@ class Search:
         if start is not None:
             other = ICM().solve(self.part, start, self.rng).labels
             self.labels = better_of(self.part, self.component, other, self.labels)
+
+    def propagate(self, budget: float = np.inf) -> IntArray:
+        """Let belief propagation improve what is not proven; return the components it did.
+
+        Not done where a pass over its messages would touch more than ``budget`` numbers.
+        """
+        nodes = np.flatnonzero(~self.proven[self.component])
+        none = np.empty(0, dtype=np.int64)
+        if len(nodes) == 0 or seconds_left(self.deadline) <= 0:
+            return none
+        rest = subfield(self.part, nodes)
+        if len(rest.edges) * rest.n_labels > budget:
+            return none
+        found, before = self.labels.copy(), self.labels
+        found[nodes] = BeliefPropagation(max_iter=PASSES).solve(rest).labels
+        self.labels = better_of(self.part, self.component, before, found)
+        return np.unique(self.component[before != self.labels])
 
     def solve_trees(self) -> IntArray:
         """Find the best labels of components without cycles; return their numbers."""

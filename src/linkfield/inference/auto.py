@@ -21,6 +21,9 @@ __all__ = ["Auto"]
 
 IntArray = NDArray[np.int64]
 
+#: Belief propagation is tried where its messages have at most so many numbers: half a second.
+MESSAGES = 2_000_000
+
 
 @dataclass
 class Auto(Inference):
@@ -28,11 +31,12 @@ class Auto(Inference):
 
     Nodes whose best label is certain whatever their neighbours do drop out first. Trees are solved
     by dynamic programming, components of few labellings by trying them all (maths.md 4.6, 4.8).
-    Other components, and those with links that are kept as tables, keep the labels of ICM, so the
-    answer is never worse than that of :class:`ICM`.
+    Other components get the better of ICM and a few passes of belief propagation, if these are
+    not too long; those with links that are kept as tables keep the labels of ICM. So the answer is
+    never worse than that of :class:`ICM`.
 
-    ``chosen`` says how many nodes were settled which way; ``component_bounds`` is exact for all
-    components but those left to ICM.
+    ``chosen`` says how many nodes were labelled which way; ``component_bounds`` is exact for all
+    components but those left to belief propagation and ICM.
 
     Parameters
     ----------
@@ -45,7 +49,7 @@ class Auto(Inference):
     >>> field = PottsField([[0.0, 0.1], [0.0, 0.2], [0.0, 0.3]], [(0, 1), (1, 2)], 0.25, 0.0)
     >>> result = Auto().solve(field, random_state=0)
     >>> result.labels.tolist(), result.chosen, result.optimal
-    ([0, 1, 0], {'certain': 1, 'tree': 2, 'enumeration': 0, 'icm': 0}, True)
+    ([0, 1, 0], {'certain': 1, 'tree': 2, 'enumeration': 0, 'bp': 0, 'icm': 0}, True)
     """
 
     at_least_icm: ClassVar[bool] = True
@@ -65,7 +69,7 @@ class Auto(Inference):
         rng = as_generator(random_state)
         first = ICM().solve(field, start, rng)
         nodes = _without_tables(field)
-        chosen = {"certain": 0, "tree": 0, "enumeration": 0, "icm": field.n_nodes}
+        chosen = {"certain": 0, "tree": 0, "enumeration": 0, "bp": 0, "icm": field.n_nodes}
         if len(nodes) == 0:
             return replace(first, chosen=chosen, lower_bound=0.0 if field.n_nodes == 0 else -np.inf)
         left = reduced(narrowed(explicit(subfield(field, nodes))))
@@ -75,7 +79,8 @@ class Auto(Inference):
         chosen["certain"] = len(nodes) - len(left.nodes)
         chosen["tree"] = int(sizes[search.solve_trees()].sum())
         chosen["enumeration"] = int(sizes[search.try_all(limit)].sum())
-        chosen["icm"] -= sum(chosen[name] for name in ("certain", "tree", "enumeration"))
+        chosen["bp"] = int(sizes[search.propagate(MESSAGES)].sum())
+        chosen["icm"] -= sum(count for name, count in chosen.items() if name != "icm")
         labels, component = first.labels.copy(), field.connected
         labels[nodes], bounds = search.put_into(left, component[nodes])
         known = np.full(int(component.max()) + 1, -np.inf)

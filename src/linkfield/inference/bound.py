@@ -77,9 +77,9 @@ def lower_bound(
     max_iter : int, default=200
     tol : float, default=1e-9
         A component is finished when 5 iterations in a row each raise its bound by less than
-        tol·(1 + |bound|).
+        ``tol·(1 + |bound|)``.
     target : float, optional
-        The energy of a labelling: stop as soon as the bound is within 1e-9·(1 + |target|) of it.
+        The energy of a labelling: stop once the bound is within ``1e-9·(1 + |target|)`` of it.
 
     Examples
     --------

@@ -27,7 +27,7 @@ class Exact(Inference):
     Labels that cannot be best are left out first. Trees are solved by dynamic programming, and
     components with few labellings are searched through; the others are relaxed with cuts, labels
     that the prices rule out are dropped, and what is still open goes to the branch and bound of
-    HiGHS, from the best labelling of ICM and rounding.
+    HiGHS, from the best labelling of ICM, belief propagation and rounding.
 
     Where time runs out ``converged`` is False, the labels are the best found so far and
     ``lower_bound`` is still valid. Where HiGHS ended the search it is proven up to its tolerance
@@ -73,6 +73,7 @@ class Exact(Inference):
         search.begin(None if start is None else start[left.nodes])
         search.solve_trees()
         search.try_all(self.enumerate_limit)
+        search.propagate()
         search.branch_and_bound(self.max_nodes, self.enumerate_limit)
         labels, bounds = search.put_into(left, field.connected)
         energy = field.energy(labels)

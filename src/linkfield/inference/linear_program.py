@@ -26,7 +26,7 @@ IntArray = NDArray[np.int64]
 class LinearProgram(Inference):
     """Shares y_ih instead of labels: a linear program, whose value bounds the least energy.
 
-    minimise Σ U_ih y_ih + Σ_e w_e v_e, Σ_h y_ih = 1, y ≥ 0, with v_e = ½Σ_h |y_ih − y_jh| for a
+    minimise Σ U_ih y_ih + Σ_e w_e v_e, Σ_h y_ih = 1, y ≥ 0, with ``v_e = ½Σ_h |y_ih − y_jh|`` for a
     must-link and v_e ≥ y_ih + y_jh − 1 for a cannot-link (Bilenko & Basu 2004, section 3.2), solved
     by the dual simplex method of HiGHS. Cuts raise the bound (:mod:`linkfield.inference.cuts`);
     shares become labels by the best of several roundings (:mod:`linkfield.inference.rounding`).

@@ -29,7 +29,7 @@ def format_of(file: Path) -> tuple[str, bool]:
     form = _FORMATS.get(inner.suffix.lower())
     if form is None or (packed and form == "parquet"):
         raise ValueError(
-            f"{file}: cannot tell the format of constraints by this ending; use .csv, .tsv, .jsonl "
+            f"{file}: cannot tell the format by this ending; use .csv, .tsv, .jsonl "
             "or .ndjson (.gz after it compresses), or .parquet"
         )
     return form, packed

@@ -1,0 +1,266 @@
+"""Tables in files: CSV, JSON lines and Parquet, read by line and written whole."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import math
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn, TextIO
+
+from ..constraints import readable
+from ..constraints.frames import Layout
+from .files import DELIMITERS, format_of, need_pyarrow, replacing
+
+__all__ = [
+    "Line",
+    "check_folder",
+    "check_names",
+    "fail",
+    "make_whole",
+    "name_value",
+    "read_lines",
+    "read_parquet",
+    "said_value",
+    "write_table",
+]
+
+# Only numbers that are written back the same: "007" and "+7" are names.
+_WHOLE = re.compile(r"\s*(0|-?[1-9][0-9]{0,30})\s*", re.ASCII)
+
+#: A line of a file: its number and the values by column.
+Line = tuple[int, dict[str, Any]]
+
+
+# --------------------------------------------------------------- reading
+
+
+def fail(file: Path, line: int, what: str) -> NoReturn:
+    """Raise, naming the file and the line."""
+    raise ValueError(f"{file}, line {line}: {what}")
+
+
+def read_lines(file: Path, layout: Layout) -> tuple[list[Line], bool]:
+    """Return the lines of a file, and whether its values are text only (CSV)."""
+    form, packed = format_of(file)
+    _check_there(file)
+    if form == "parquet":
+        table = read_parquet(file, layout)
+        if layout.missing(table.column_names):
+            raise ValueError(f"{file}: the table {layout.lacks(table.column_names)}")
+        return list(enumerate(table.to_pylist(), 1)), False
+    with _reading(file, packed, layout) as stream:
+        if form == "json":
+            return list(_json_lines(file, stream, layout)), False
+        return list(_csv_lines(file, stream, DELIMITERS[form], layout)), True
+
+
+def read_parquet(file: Path, layout: Layout) -> Any:
+    """Return a Parquet file as a table of pyarrow."""
+    _check_there(file)
+    need_pyarrow()
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if file.stat().st_size == 0:
+        _refuse_empty(file, layout)
+    try:
+        with pq.ParquetFile(file) as opened:
+            return opened.read()
+    except pa.ArrowInvalid as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(f"{file} is not a Parquet file ({reason}); write it again") from None
+
+
+def _check_there(file: Path) -> None:
+    if not file.exists():
+        raise FileNotFoundError(f"there is no file {file}; check the path")
+
+
+def _refuse_empty(file: Path, layout: Layout) -> NoReturn:
+    raise ValueError(f"{file} is empty; it needs the columns {layout}")
+
+
+def _binary(file: Path, packed: bool) -> Any:
+    return gzip.open(file, "rb") if packed else file.open("rb")
+
+
+@contextmanager
+def _reading(file: Path, packed: bool, layout: Layout) -> Iterator[TextIO]:
+    """Open a text file, compressed or not, and say clearly what is wrong with its bytes."""
+    try:
+        with _binary(file, packed) as raw:
+            if not raw.peek(1):
+                _refuse_empty(file, layout)
+            # A byte order mark, as spreadsheets write it, is no part of the first column's name.
+            with io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as stream:
+                yield stream
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{file} is not UTF-8 text ({error.reason}); save it as UTF-8") from None
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise ValueError(f"{file} is not a whole gzip file ({error}); write it again") from None
+
+
+def _csv_lines(file: Path, stream: TextIO, delimiter: str, layout: Layout) -> Iterator[Line]:
+    """Read the lines of a CSV file by the names in its first line."""
+    reader = csv.reader(stream, delimiter=delimiter)
+    header: list[str] = []
+    try:
+        for values in reader:
+            if not values:
+                continue
+            if not header:
+                header = _header(file, reader.line_num, values, layout)
+            elif len(values) != len(header):
+                fail(
+                    file,
+                    reader.line_num,
+                    f"{len(values)} values where the header has {len(header)} columns; put text "
+                    "with a delimiter in quotes",
+                )
+            else:
+                yield reader.line_num, dict(zip(header, values, strict=True))
+    except csv.Error as error:
+        fail(file, reader.line_num, f"{error}; check the quotes")
+    if not header:
+        _refuse_empty(file, layout)
+
+
+def _header(file: Path, line: int, values: Sequence[str], layout: Layout) -> list[str]:
+    names = [v.strip() for v in values]
+    if layout.missing(names):
+        fail(file, line, f"the header {layout.lacks(names)}")
+    double = [c for c in layout.columns if names.count(c) > 1]
+    if double:
+        fail(file, line, f"the header has the column {readable(double)} twice; rename one")
+    return names
+
+
+def _json_lines(file: Path, stream: TextIO, layout: Layout) -> Iterator[Line]:
+    """Read one JSON object a line; blank lines do not count."""
+    for number, text in enumerate(stream, 1):
+        if not text.strip():
+            continue
+        try:
+            values = json.loads(text)
+        except ValueError as error:
+            reason = getattr(error, "msg", error)
+            fail(file, number, f"not JSON ({reason}); write one object a line")
+        if not isinstance(values, dict):
+            fail(file, number, f"a JSON {type(values).__name__}; write one object a line")
+        missing = layout.missing(values)
+        if missing:
+            fail(file, number, f"lacks the key {readable(missing)}; it needs {layout}")
+        yield number, values
+
+
+def make_whole(lines: list[Line], columns: Sequence[str]) -> None:
+    """Turn the values of some columns into integers if every one of them is a whole number."""
+    found = [(values, c) for _, values in lines for c in columns if values.get(c, "").strip()]
+    if all(_WHOLE.fullmatch(values[c]) for values, c in found):
+        for values, c in found:
+            values[c] = int(values[c])
+
+
+def name_value(file: Path, line: int, column: str, value: Any, what: str) -> int | str:
+    """Check a value that names a row, or a group: a whole number or text."""
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        fail(file, line, f"{column} must be a whole number or text; found {value!r}")
+    if isinstance(value, str) and not value.strip():
+        fail(file, line, f"{column} is empty; give {what}")
+    return value
+
+
+def said_value(file: Path, line: int, column: str, value: Any) -> Any:
+    """Check a value that is there for people only: text or a number; empty text is None."""
+    if value is not None and not isinstance(value, str | int | float):
+        fail(file, line, f"{column} must be text or a number; found {value!r}")
+    return None if value == "" else value
+
+
+# --------------------------------------------------------------- writing
+
+
+def check_folder(file: Path) -> None:
+    """Refuse endings that mean nothing, and folders that are not there."""
+    format_of(file)
+    if not file.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {file.parent}; make it first")
+
+
+def check_names(file: Path, names: list[Any]) -> None:
+    """Refuse ids that would come back from a file as something else."""
+    form, _ = format_of(file)
+    text = [v for v in names if isinstance(v, str)]
+    for v in names:
+        if isinstance(v, bool) or not isinstance(v, str | int):
+            raise ValueError(f"{file}: ids must be whole numbers or text; found {v!r}")
+    if form != "json" and 0 < len(text) < len(names):
+        raise ValueError(f"{file}: some ids are numbers and some text; write a .jsonl file instead")
+    if not all(v.strip() for v in text):
+        raise ValueError(f"{file}: an id is empty or blank, which a file cannot hold; rename it")
+
+
+def write_table(columns: dict[str, list[Any]], file: Path) -> None:
+    """Write a table; a file of that name is replaced only when the new one is complete."""
+    form, packed = format_of(file)
+    if form == "parquet":
+        need_pyarrow()
+    with replacing(file) as raw:
+        if form == "parquet":
+            _write_parquet(columns, raw)
+            return
+        with _packing(raw, packed) as stream:
+            if form == "json":
+                _write_json(columns, stream)
+            else:
+                _write_csv(columns, stream, DELIMITERS[form])
+
+
+@contextmanager
+def _packing(raw: BinaryIO, packed: bool) -> Iterator[TextIO]:
+    """Write text to an open file, compressed or not."""
+    # Neither name nor time go into the file: equal tables give equal bytes.
+    binary: Any = gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) if packed else raw
+    with io.TextIOWrapper(binary, encoding="utf-8", newline="") as stream:
+        yield stream
+
+
+def _write_csv(columns: dict[str, list[Any]], stream: TextIO, delimiter: str) -> None:
+    # The csv module puts text with a line end in quotes, but knows only its own line end.
+    returns = any("\r" in str(v) for column in columns.values() for v in column)
+    writer = csv.writer(
+        stream,
+        delimiter=delimiter,
+        lineterminator="\n",
+        quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL,
+    )
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+
+
+def _write_json(columns: dict[str, list[Any]], stream: TextIO) -> None:
+    if not any(columns.values()):
+        stream.write("\n")  # a file without a byte would look like one that was never written
+    for values in zip(*columns.values(), strict=True):
+        given = zip(columns, values, strict=True)
+        line = {name: _json_value(value) for name, value in given if value is not None}
+        stream.write(json.dumps(line, ensure_ascii=False, default=str) + "\n")
+
+
+def _json_value(value: Any) -> Any:
+    # JSON has no infinity.
+    return "inf" if isinstance(value, float) and math.isinf(value) else value
+
+
+def _write_parquet(columns: dict[str, list[Any]], raw: BinaryIO) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table(columns), raw)
