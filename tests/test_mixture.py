@@ -372,6 +372,15 @@ def test_the_papers_vertical_clusters(kind, seed):
         assert recovered(flat, X, side) < 0.6
 
 
+def test_further_starts_leave_what_k_means_shows():
+    """k-means finds the horizontal clusters every time; the groups ask for others."""
+    X, side, arrays = vertical(0)
+    one = fitted(mixture(2, tol=1e-6), X, groups=arrays)
+    many = fitted(mixture(2, tol=1e-6, n_init=8), X, groups=arrays)
+    assert recovered(one, X, side) < 0.6 and recovered(many, X, side) > 0.85
+    assert many.objective_ > one.objective_
+
+
 RATES = {
     ("full", 0.025): 0.5, ("full", 0.05): 0.75, ("full", 0.15): 1.0,
     ("tied", 0.025): 0.85, ("tied", 0.05): 0.85, ("tied", 0.15): 1.0,

@@ -92,7 +92,7 @@ class MixtureFit:
         seeds = rng.spawn(n_init)
 
         def one(number: int) -> MixtureOutcome:
-            start = self._resumed() if warm else self._fresh(problem, given, seeds[number])
+            start = self._resumed() if warm else self._fresh(problem, given, number, seeds[number])
             if problem.equal:
                 K = len(start.means)
                 start = type(start)(np.full(K, 1.0 / K), start.means, start.covariances)
@@ -105,8 +105,12 @@ class MixtureFit:
         best: MixtureOutcome = max(outcomes, key=lambda outcome: outcome.objective)
         return best
 
-    def _fresh(self, problem: MixtureProblem, given: Given, rng: np.random.Generator) -> Gaussians:
+    def _fresh(
+        self, problem: MixtureProblem, given: Given, number: int, rng: np.random.Generator
+    ) -> Gaussians:
         init = self.model.init_params
+        if init == "kmeans" and number > 0 and problem.strength is not None:
+            init = "random"  # k-means knows nothing of the groups, and would say the same again
         return first_components(problem.engine, self.X, self.units, self.prior, init, given, rng)
 
     def _resumed(self) -> Gaussians:

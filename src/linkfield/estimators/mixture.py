@@ -67,10 +67,12 @@ class ConstrainedGaussianMixture(DensityMixin, BaseEstimator):
     max_iter : int, default=200
     n_init : int, default=1
         Number of starts, of which the one with the greatest objective is kept. Posterior
-        enforcement has many local optima: 10 random starts are a good habit.
+        enforcement has many local optima: where the groups ask for other clusters than the data
+        alone would show, take 10 starts.
     init_params : {"kmeans", "k-means++", "random"}, default="kmeans"
         Clusters of k-means, or rows as means, drawn by k-means++ or evenly, with the covariance
-        of all rows divided by K.
+        of all rows divided by K. With posterior enforcement only the first start is from k-means,
+        which knows nothing of the groups; further ones are random.
     weights_init, means_init, precisions_init : array, optional
         Parameters to start from, as in scikit-learn.
     covariance_prior : float, CovariancePrior or None, default=1.0
