@@ -72,7 +72,7 @@ def iterations(settings):
     intro = (
         "## An iteration\n\nTime an EM iteration as a ratio to scikit-learn's GaussianMixture: "
         f"median [least-greatest] of {settings.rounds} rounds, candidates in turn. Fits of {FEW} "
-        f"and of {MANY} iterations from the same parameters, one minus the other. \"Means apart\": "
+        f'and of {MANY} iterations from the same parameters, one minus the other. "Means apart": '
         f"the greatest difference of the two fits' means after {FEW} iterations, in standard "
         "deviations of the data."
     )

@@ -52,9 +52,7 @@ def scikit_mixture(X, K, told=None, *, kind, max_iter, random_state=0, n_jobs=No
     ).fit(X)  # fmt: skip
 
 
-def linkfield_mixture(
-    X, K, told=None, *, kind, max_iter, grouped=0, random_state=0, n_jobs=-1
-):
+def linkfield_mixture(X, K, told=None, *, kind, max_iter, grouped=0, random_state=0, n_jobs=-1):
     """Make EM iterations on the engine, some rows being grouped (each alone, so nothing changes)."""
     from linkfield._rows import DenseRows
     from linkfield.engine import GaussianEngine

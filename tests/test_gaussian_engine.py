@@ -39,7 +39,7 @@ class Blocks(GaussianEngine):
 
 
 def use(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choice, "WIDE", 1 if form == "triangles" else 10**9)
+    monkeypatch.setattr(choice, "WIDE", 0 if form == "triangles" else 10**9)
     monkeypatch.setattr(gaussian_features, "PANEL", 5 if form == "panels" else 1024)
     monkeypatch.setattr(gaussian_triangles, "CHUNK", 29)
 
@@ -181,9 +181,7 @@ def test_grouped_rows_come_in_with_the_responsibilities_that_they_are_given(
     r = np.random.default_rng(seed).normal(size=(len(grouped), len(model[0])))
     r[::3] *= 1e-300  # nothing, in the end
     engine = Blocks(rows, None, grouped, kind, len(model[0]), scale)
-    for value, wanted in zip(
-        engine.add_grouped(r), moments(X[grouped], r, kind), strict=True
-    ):
+    for value, wanted in zip(engine.add_grouped(r), moments(X[grouped], r, kind), strict=True):
         close(value, wanted, np.float64)
     # As free rows would, given what free rows have.
     found = engine.expectation(*natural(*model, kind))
@@ -384,14 +382,14 @@ def test_data_far_from_zero_and_of_any_scale(
     engine = GaussianEngine(DenseRows(X, offset), None, np.arange(n), kind, K, scale)
     found = engine.expectation(*natural(*model, kind))
     np.testing.assert_allclose(found.log_joint, table.astype(float), rtol=1e-11, atol=1e-11)
-    streamed = GaussianEngine(DenseRows(X, offset), None, found.weight[:0].astype(int), kind, K, scale)
+    streamed = GaussianEngine(
+        DenseRows(X, offset), None, found.weight[:0].astype(int), kind, K, scale
+    )
     sums = streamed.expectation(*natural(*model, kind))
     total = logsumexp(table.astype(float), axis=1)
     r = np.exp(table.astype(float) - total[:, None])
     assert sums.log_likelihood == pytest.approx(total.sum(), rel=1e-12)
-    for value, wanted in zip(
-        astuple(sums)[1:4], moments(x.astype(float), r, kind), strict=True
-    ):
+    for value, wanted in zip(astuple(sums)[1:4], moments(x.astype(float), r, kind), strict=True):
         close(value, wanted, np.float64)
 
 

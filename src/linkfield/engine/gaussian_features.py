@@ -13,8 +13,9 @@ __all__ = ["FeatureForm", "GaussianRows", "Sums", "collected"]
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-#: Features of a panel, at most: 256 rows of them fit into the second-level cache.
-PANEL = 1024
+#: Features of a panel, at most: 256 rows of them fit into the second-level cache many times, and
+#: with few components the products are small enough for the quick routines that BLAS has for such.
+PANEL = 128
 
 
 class GaussianRows(NamedTuple):
@@ -64,9 +65,13 @@ class Layout(NamedTuple):
         panels = full.reshape(len(table), self.n_panels, self.width).transpose(1, 0, 2)
         return np.ascontiguousarray(panels)
 
+    def zeros(self, K: int) -> FloatArray:
+        """Return sums of nothing: panel x feature x component."""
+        return np.zeros((self.n_panels, self.width, K))
+
     def unfold(self, panels: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the first and second moments of such panels."""
-        table = panels.transpose(1, 0, 2).reshape(panels.shape[1], -1)
+        """Return the first and second moments of sums: panel x feature x component."""
+        table = panels.reshape(-1, panels.shape[2]).T
         return table[:, : self.d].copy(), table[:, self.d : self.n_features].copy()
 
 
@@ -113,7 +118,7 @@ class FeatureForm:
 
         single = self.parameters.dtype == np.float32
         tiny = gaussian.TINY_32 if single else gaussian.TINY_64
-        mass, sums = np.zeros(len(self.constant)), np.zeros(self.parameters.shape)
+        mass, sums = np.zeros(len(self.constant)), self.layout.zeros(len(self.constant))
         likelihood = gaussian.expectation(
             *rows, *self._given, tiny, block.start, block.stop, table, mass, sums
         )
@@ -139,7 +144,7 @@ def collected(rows: GaussianRows, kind: str, r: FloatArray, block: slice) -> Sum
     from .._kernels import gaussian
 
     layout, K = layout_of(rows.X.shape[1], kind, PANEL), r.shape[1]
-    mass, sums = np.zeros(K), np.zeros((layout.n_panels, K, layout.width))
+    mass, sums = np.zeros(K), layout.zeros(K)
     gaussian.collect(
         *rows[:3], rows.grouped, r, layout.left, layout.right, block.start, block.stop, mass, sums
     )
