@@ -1,4 +1,4 @@
-"""Run ``python -m benchmarks [quality|noise|inference|speed|growth|warm|mixture|small|peers|all]``."""
+"""Run ``python -m benchmarks [NAME]``: one of the reports below, or all of them."""
 
 import argparse
 import os

@@ -17,9 +17,8 @@ from scipy.stats import multivariate_normal
 
 from linkfield._kernels.exponential import LEAST_32, LEAST_64, exp_negative
 from linkfield._rows import CSRRows, DenseRows, pieces
-from linkfield.engine import GaussianEngine
+from linkfield.engine import GaussianEngine, gaussian_features, gaussian_triangles
 from linkfield.engine import gaussian as choice
-from linkfield.engine import gaussian_features, gaussian_triangles
 
 Array = np.ndarray
 seeds = st.integers(0, 2**32 - 1)
@@ -40,7 +39,7 @@ class Blocks(GaussianEngine):
 
 def use(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "WIDE", 0 if form == "triangles" else 10**9)
-    monkeypatch.setattr(gaussian_features, "PANEL", 5 if form == "panels" else 1024)
+    monkeypatch.setattr(gaussian_features, "PANEL", 5 if form == "panels" else 256)
     monkeypatch.setattr(gaussian_triangles, "CHUNK", 29)
 
 
@@ -370,7 +369,8 @@ def test_data_far_from_zero_and_of_any_scale(
 ) -> None:
     use(form if kind == "full" else "one panel", monkeypatch)
     rng, n, d, K = np.random.default_rng(0), 4_000, 7, 3
-    _, means, covariances = model = components(K, d, kind, rng)
+    model = components(K, d, kind, rng)
+    means = model[1]
     z = means[rng.integers(0, K, n)] + rng.normal(size=(n, d))
     spread = np.logspace(-6, 6, d)
     X = 1e6 * np.maximum(spread, 1.0) * rng.choice([-1, 1], d) + spread * z
