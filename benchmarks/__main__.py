@@ -1,4 +1,4 @@
-"""Run ``python -m benchmarks NAME``: quality, noise, inference, speed, ..., or all of them."""
+"""Run ``python -m benchmarks [NAME]``: one of the reports below, or all of them."""
 
 import argparse
 import os

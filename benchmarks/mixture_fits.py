@@ -53,7 +53,7 @@ def scikit_mixture(X, K, told=None, *, kind, max_iter, random_state=0, n_jobs=No
 
 
 def linkfield_mixture(X, K, told=None, *, kind, max_iter, grouped=0, random_state=0, n_jobs=-1):
-    """Make EM iterations on the engine, some rows grouped (each alone, so nothing changes)."""
+    """Make EM iterations on the engine; grouped rows stand alone, so they change nothing."""
     from linkfield._rows import DenseRows
     from linkfield.engine import GaussianEngine
 

@@ -125,9 +125,13 @@ class GaussianEngine:
         offset = compiled.offset if len(compiled.offset) else np.zeros(d)
         scale = np.ones(d) if self.scale is None else self.scale
         weight = np.empty(0) if self.weight is None else self.weight
-        offset, scale, weight = (np.array(part, np.float64) for part in (offset, scale, weight))
-        grouped = np.array(self.grouped, dtype=np.int64)
-        return GaussianRows(compiled.X, offset, scale, weight, grouped)
+        return GaussianRows(
+            compiled.X,
+            np.array(offset, dtype=np.float64),
+            np.array(scale, dtype=np.float64),
+            np.array(weight, dtype=np.float64),
+            np.array(self.grouped, dtype=np.int64),
+        )
 
     @cached_property
     def _typical(self) -> FloatArray:

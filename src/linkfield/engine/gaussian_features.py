@@ -8,14 +8,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FeatureForm", "GaussianRows", "Sums", "collected"]
+__all__ = ["FeatureForm", "GaussianRows", "Sums", "collected", "passes"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-#: Features of a panel, at most: 256 rows of them fit into the second-level cache many times, and
-#: with few components the products are small enough for the quick routines that BLAS has for such.
-PANEL = 128
+#: Features of a panel, at most; and multiplications of a panel's product up to which BLAS has
+#: routines for small matrices, which are quicker: fewer features are taken to stay below, though
+#: no fewer than the last number.
+PANEL, SMALL, LEAST = 256, 280_000, 40
+
+
+def passes() -> Any:
+    """Return the compiled passes; numba is loaded when they are first wanted."""
+    from .._kernels import gaussian
+
+    return gaussian
 
 
 class GaussianRows(NamedTuple):
@@ -70,14 +78,24 @@ class Layout(NamedTuple):
         panels = full.reshape(len(table), self.n_panels, self.width).transpose(1, 0, 2)
         return np.ascontiguousarray(panels)
 
+    def zeros(self, K: int) -> FloatArray:
+        """Return sums of nothing: panel x feature x component."""
+        return np.zeros((self.n_panels, self.width, K))
+
     def unfold(self, panels: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the first and second moments of such panels."""
-        table = panels.transpose(1, 0, 2).reshape(panels.shape[1], -1)
+        """Return the first and second moments of sums: panel x feature x component."""
+        table = panels.reshape(-1, panels.shape[2]).T
         return table[:, : self.d].copy(), table[:, self.d : self.n_features].copy()
 
 
+def layout_of(d: int, kind: str, K: int) -> Layout:
+    """Return the features of a kind in panels that suit products with K components."""
+    small = SMALL // (passes().CHUNK * K)
+    return _layout(d, kind, PANEL if small < LEAST else min(small, PANEL))
+
+
 @lru_cache(maxsize=8)
-def layout_of(d: int, kind: str, panel: int) -> Layout:
+def _layout(d: int, kind: str, panel: int) -> Layout:
     """Return the features of a kind: x and x_a x_b for a ≤ b, row by row, or x and x_a²."""
     coordinate = np.arange(d)
     a, b = np.triu_indices(d) if kind == "full" else (coordinate, coordinate)
@@ -105,49 +123,40 @@ class FeatureForm:
         quadratic: FloatArray,
         dtype: Any,
     ) -> None:
-        self.layout = layout_of(linear.shape[1], kind, PANEL)
+        self.layout = layout_of(linear.shape[1], kind, len(constant))
         self.constant = constant.astype(dtype)
         self.parameters = self.layout.fold(np.hstack((linear, quadratic)), dtype)
 
     @property
-    def _given(self) -> tuple[Any, ...]:
+    def _given(self) -> Any:
         return self.constant, self.parameters, self.layout.left, self.layout.right
 
     def expectation(self, rows: GaussianRows, block: slice, table: FloatArray) -> Sums:
         """Return the sums of a block's free rows; write the log densities of its grouped rows."""
-        from .._kernels import gaussian
-
-        single = self.parameters.dtype == np.float32
-        tiny = gaussian.TINY_32 if single else gaussian.TINY_64
-        mass, sums = np.zeros(len(self.constant)), np.zeros(self.parameters.shape)
-        run: Any = gaussian.expectation
-        likelihood = run(*rows, *self._given, tiny, block.start, block.stop, table, mass, sums)
+        tiny = passes().TINY_32 if self.parameters.dtype == np.float32 else passes().TINY_64
+        mass, sums = np.zeros(len(self.constant)), self.layout.zeros(len(self.constant))
+        likelihood = passes().expectation(
+            *rows, *self._given, tiny, block.start, block.stop, table, mass, sums
+        )
         return Sums(likelihood, mass, *self.layout.unfold(sums))
 
     def log_joint(self, rows: GaussianRows, block: slice, table: FloatArray) -> None:
         """Write the log densities of a block's rows."""
-        from .._kernels import gaussian
-
-        run: Any = gaussian.log_joint
-        run(*rows[:3], *self._given, block.start, block.stop, table)
+        passes().log_joint(*rows[:3], *self._given, block.start, block.stop, table)
 
     def most_likely(
         self, rows: GaussianRows, block: slice, label: IntArray, density: FloatArray
     ) -> None:
         """Write the likeliest component of a block's rows, and log p(x)."""
-        from .._kernels import gaussian
-
-        run: Any = gaussian.most_likely
-        run(*rows[:3], *self._given, block.start, block.stop, label, density)
+        passes().most_likely(*rows[:3], *self._given, block.start, block.stop, label, density)
 
 
 def collected(rows: GaussianRows, kind: str, r: FloatArray, block: slice) -> Sums:
     """Return the sums of some grouped rows under given responsibilities."""
-    from .._kernels import gaussian
-
-    layout, K = layout_of(rows.X.shape[1], kind, PANEL), r.shape[1]
-    mass, sums = np.zeros(K), np.zeros((layout.n_panels, K, layout.width))
-    gaussian.collect(
+    K = r.shape[1]
+    layout = layout_of(rows.X.shape[1], kind, K)
+    mass, sums = np.zeros(K), layout.zeros(K)
+    passes().collect(
         *rows[:3], rows.grouped, r, layout.left, layout.right, block.start, block.stop, mass, sums
     )
     return Sums(0.0, mass, *layout.unfold(sums))

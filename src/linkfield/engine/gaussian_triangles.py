@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._rows import pieces
-from .gaussian_features import GaussianRows, Sums
+from .gaussian_features import GaussianRows, Sums, passes
 
 __all__ = ["TriangleForm"]
 
@@ -53,17 +53,15 @@ class TriangleForm:
 
     def expectation(self, rows: GaussianRows, block: slice, table: FloatArray) -> Sums:
         """Return the sums of a block's free rows; write the log densities of its grouped rows."""
-        from .._kernels import gaussian
-
         K, d = self.shift.shape
         dtype, likelihood = self.root.dtype, 0.0
-        tiny = gaussian.TINY_32 if dtype == np.float32 else gaussian.TINY_64
+        tiny = passes().TINY_32 if dtype == np.float32 else passes().TINY_64
         mass, first, second = np.zeros(K), np.zeros((K, d)), np.zeros((K, d, d))
         best, total = np.empty(CHUNK, dtype), np.empty(CHUNK, dtype)
         for at in range(block.start, block.stop, CHUNK):
             x = rows.take(slice(at, min(at + CHUNK, block.stop)), dtype)
             R = self._densities(x)
-            likelihood += gaussian.soften(
+            likelihood += passes().soften(
                 self.constant, R, at, len(x), rows.weight, rows.grouped, tiny, best, total, table,
                 mass,
             )  # fmt: skip
@@ -81,12 +79,10 @@ class TriangleForm:
         self, rows: GaussianRows, block: slice, label: IntArray, density: FloatArray
     ) -> None:
         """Write the likeliest component of a block's rows, and log p(x)."""
-        from .._kernels import gaussian
-
         best, total = np.empty((2, CHUNK), self.root.dtype)
         for part in self._parts(block):
             P = self._densities(rows.take(part, self.root.dtype))
-            gaussian.judge(self.constant, P, part.start, P.shape[1], best, total, label, density)
+            passes().judge(self.constant, P, part.start, P.shape[1], best, total, label, density)
 
     @staticmethod
     def _parts(block: slice) -> list[slice]:
