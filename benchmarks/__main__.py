@@ -4,7 +4,19 @@ import argparse
 import os
 from pathlib import Path
 
-from . import growth, inference, measure, mixture, noise, peers, quality, small, speed, warm
+from . import (
+    enforcement,
+    growth,
+    inference,
+    measure,
+    mixture,
+    noise,
+    peers,
+    quality,
+    small,
+    speed,
+    warm,
+)
 from .tables import Settings, finished, save
 
 REPORTS = {
@@ -15,6 +27,7 @@ REPORTS = {
     "growth": growth.report,
     "warm": warm.report,
     "mixture": mixture.report,
+    "enforcement": enforcement.report,
     "small": small.report,
     "peers": peers.report,
 }
@@ -32,7 +45,7 @@ def arguments():
     add(
         "--draws",
         type=int,
-        help="draws of constraints, for quality, noise and inference (default 20)",
+        help="draws of constraints, for quality, noise, inference and enforcement (default 20)",
     )
     add("--limit", type=float, default=900.0, help="seconds a fit of a peer may take (default 900)")
     add("--data", type=Path, default=os.environ.get("LINKFIELD_DATA"),

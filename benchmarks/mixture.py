@@ -53,22 +53,28 @@ def iterations(settings):
         times = compare({
             "scikit": counted(scikit_mixture, X, data.K, kind),
             "linkfield": counted(linkfield_mixture, X, data.K, kind),
-            "grouped": counted(linkfield_mixture, X, data.K, kind, grouped=grouped),
+            "soft": counted(linkfield_mixture, X, data.K, kind, grouped=grouped),
+            "posterior": counted(
+                linkfield_mixture, X, data.K, kind, grouped=grouped, enforcement="posterior"
+            ),
         }, settings.rounds, iteration)  # fmt: skip
         quiet = times.watch.quiet
-        ratio, other = times.ratio("linkfield", "scikit"), times.ratio("grouped", "linkfield")
+        ratio = times.ratio("linkfield", "scikit")
+        soft, posterior = (times.ratio(name, "linkfield") for name in ("soft", "posterior"))
         rows.append([
             data, kind, seconds(times.seconds("scikit").median),
             seconds(times.seconds("linkfield").median),
             judged(fine(ratio), ratio.median, bar, settings, quiet=quiet),
-            judged(other, other.median, GROUPED_BAR, settings, quiet=quiet),
+            judged(soft, soft.median, GROUPED_BAR, settings, quiet=quiet),
+            judged(posterior, posterior.median, GROUPED_BAR, settings, quiet=quiet),
             f"{apart(X, data.K, kind):.0e}", times.watch,
         ])  # fmt: skip
         progress(" | ".join(map(str, rows[-1])))
     if not rows:
         return ""
     head = ["data", "covariance", "scikit-learn, an iteration", "linkfield", "ratio"]
-    head += [f"{grouped:,} grouped rows, ratio to none", "means apart", OTHERS]
+    head += [f"{grouped:,} rows in groups of 5, soft: ratio to none", "posterior: ratio to none"]
+    head += ["means apart", OTHERS]
     intro = (
         "## An iteration\n\nTime an EM iteration as a ratio to scikit-learn's GaussianMixture: "
         f"median [least-greatest] of {settings.rounds} rounds, candidates in turn. Fits of {FEW} "

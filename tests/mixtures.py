@@ -111,31 +111,6 @@ def enumerated(weights, q, arrays, beta=None):
     }
 
 
-def vertical(seed, share=0.15, noisy=True):
-    """The synthetic data of Law et al. 2005: rows, their side, and pairs of rows as groups.
-
-    150 rows from each of four Gaussians at (±1.5, ±6). A pair joins a top row with a bottom row of
-    the same side; its strength τ is drawn from [0.6, 1], and with probability 1 − τ its second row
-    is any row.
-    """
-    rng = np.random.default_rng(seed)
-    means = np.array([[1.5, 6.0], [-1.5, 6.0], [-1.5, -6.0], [1.5, -6.0]])
-    X = np.repeat(means, 150, axis=0) + rng.normal(size=(600, 2))
-    side, top = np.repeat([1, 0, 0, 1], 150), np.repeat([True, True, False, False], 150)
-    left = set(range(600))
-    memberships, strength = [], []
-    for g in range(round(share * 600 / 2)):
-        tau = rng.uniform(0.6, 1.0)
-        a = rng.choice([i for i in left if top[i]])
-        left.discard(a)
-        same = [i for i in left if not top[i] and side[i] == side[a]]
-        b = rng.choice(sorted(left) if noisy and rng.random() > tau else same)
-        left.discard(b)
-        memberships += [(g, int(a), 0.5), (g, int(b), 0.5)]
-        strength += [tau, tau]
-    return X, side, groups_of(memberships, strength=strength)
-
-
 def mixture(*args, **params):
     """A mixture that does not mind stopping early."""
     return ConstrainedGaussianMixture(*args, **{"random_state": 0, "max_iter": 50} | params)

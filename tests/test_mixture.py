@@ -13,7 +13,6 @@ from mixtures import (
     groups_of,
     mixture,
     teachers,
-    vertical,
 )
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
@@ -24,6 +23,8 @@ from sklearn.mixture import GaussianMixture
 from linkfield import ConstrainedGaussianMixture, Constraints, Groups, select_n_components
 from linkfield.estimation.component_sums import ScatterPrior
 from linkfield.estimation.gaussians import GAUSSIANS
+from linkfield.estimators import _mixture_start
+from linkfield.experiments import four_gaussians
 
 KINDS = list(GAUSSIANS)
 NO_PRIOR = ScatterPrior.none(5)
@@ -85,9 +86,9 @@ def test_the_objective_never_falls(kind, enforcement, strength):
 
 def test_strong_enforcement_needs_damping_and_gets_it(capsys):
     """The undamped step fails; the damped one goes on to a place where the gradient is 0."""
-    X, _, arrays = vertical(0)
+    X, _, groups = four_gaussians(random_state=0)
     model = mixture(2, strength=5.0, init_params="random", verbose=1, tol=0.0, max_iter=400)
-    fitted(model, X, groups=arrays)
+    fitted(model, X, groups=groups)
     assert "damping" in capsys.readouterr().out
     assert (np.diff(model.objective_trace_) >= 0).all()
     late = model.objective_trace_[-1] - model.objective_trace_[len(model.objective_trace_) // 2]
@@ -96,9 +97,9 @@ def test_strong_enforcement_needs_damping_and_gets_it(capsys):
 
 def test_weak_enforcement_needs_no_damping(capsys):
     """Where no group's strengths exceed 1, every undamped step is accepted."""
-    X, _, arrays = vertical(0)
-    total = 0.49 * len(arrays.group)
-    fitted(mixture(2, strength=total / 600, verbose=1, tol=1e-7), X, groups=arrays)
+    X, _, groups = four_gaussians(random_state=0)
+    total = 0.49 * len(groups.group)
+    fitted(mixture(2, strength=total / 600, verbose=1, tol=1e-7), X, groups=groups)
     out = capsys.readouterr().out
     assert "iteration" in out and "damping" not in out
 
@@ -363,22 +364,36 @@ def recovered(model, X, side):
 @pytest.mark.parametrize(("kind", "seed"), [("full", 0), ("tied", 1)])
 def test_the_papers_vertical_clusters(kind, seed):
     """Law et al. 2005, 3.1: a few noisy pairs turn the clusters; soft enforcement does not."""
-    X, side, arrays = vertical(seed)
+    X, side, groups = four_gaussians(random_state=seed)
     params = {"covariance_type": kind, "init_params": "random", "n_init": 8, "tol": 1e-6}
-    turned = fitted(mixture(2, strength=2.5, **params), X, groups=arrays)
+    turned = fitted(mixture(2, strength=2.5, **params), X, groups=groups)
     assert recovered(turned, X, side) > 0.85
     for enforcement in ("none", "soft"):
-        flat = fitted(mixture(2, enforcement=enforcement, **params), X, groups=arrays)
+        flat = fitted(mixture(2, enforcement=enforcement, **params), X, groups=groups)
         assert recovered(flat, X, side) < 0.6
 
 
-def test_further_starts_leave_what_k_means_shows():
-    """k-means finds the horizontal clusters every time; the groups ask for others."""
-    X, side, arrays = vertical(0)
-    one = fitted(mixture(2, tol=1e-6), X, groups=arrays)
-    many = fitted(mixture(2, tol=1e-6, n_init=8), X, groups=arrays)
-    assert recovered(one, X, side) < 0.6 and recovered(many, X, side) > 0.85
-    assert many.objective_ > one.objective_
+@pytest.mark.parametrize("kind", ["full", "tied", "diag"])
+def test_the_defaults_find_what_groups_ask_for(kind):
+    """k-means finds the horizontal clusters; a start that listens to the groups does not."""
+    X, side, groups = four_gaussians(random_state=0)
+    told = fitted(mixture(2, covariance_type=kind, tol=1e-6), X, groups=groups)
+    alone = fitted(mixture(2, covariance_type=kind, tol=1e-6, enforcement="none"), X)
+    assert recovered(alone, X, side) < 0.6 and recovered(told, X, side) > 0.85
+    given = {
+        "weights_init": alone.weights_,
+        "means_init": alone.means_,
+        "precisions_init": alone.precisions_,
+    }
+    from_it = mixture(2, covariance_type=kind, tol=1e-6, **given)
+    assert told.objective_ > fitted(from_it, X, groups=groups).objective_
+
+
+def test_the_start_from_groups_samples_long_data(monkeypatch):
+    X, side, groups = four_gaussians(random_state=0)
+    monkeypatch.setattr(_mixture_start, "SAMPLE", 400)
+    told = fitted(mixture(2, tol=1e-6), X, groups=groups)
+    assert recovered(told, X, side) > 0.85
 
 
 RATES = {
@@ -394,22 +409,22 @@ def test_the_papers_experiment_in_full(kind, share):
     others = ("soft", "hard") if kind == "full" else ()
     won = dict.fromkeys(("posterior", *others), 0)
     for seed in range(20):
-        X, side, arrays = vertical(seed, share)
+        X, side, groups = four_gaussians(share, random_state=seed)
         for enforcement in won:
             strength = 2.5 if kind == "full" else 3.0
             model = mixture(
                 2, enforcement=enforcement, strength=strength, covariance_type=kind, tol=1e-6,
                 init_params="random", n_init=8, max_iter=500, random_state=seed,
             )  # fmt: skip
-            won[enforcement] += recovered(fitted(model, X, groups=arrays), X, side) >= 0.85
+            won[enforcement] += recovered(fitted(model, X, groups=groups), X, side) >= 0.85
     assert won["posterior"] >= 20 * RATES[kind, share], won
     assert all(won[enforcement] <= 3 for enforcement in others), won
 
 
 def test_strength_is_chosen_by_held_out_groups():
-    X, side, arrays = vertical(1)
+    X, side, groups = four_gaussians(random_state=1)
     model = mixture(2, strength="auto", init_params="random", n_init=2, covariance_type="tied")
-    fitted(model, X, groups=arrays)
+    fitted(model, X, groups=groups)
     table = model.strength_table_
     assert table["strength"].tolist() == [0.0, 0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0]
     best = table["violation"].min()
@@ -417,13 +432,13 @@ def test_strength_is_chosen_by_held_out_groups():
     assert table["n_pairs"][0] == 45
     assert best < table["violation"][0]
     assert recovered(model, X, side) > 0.85
-    fitted(model.set_params(strength=1.0), X, groups=arrays)
+    fitted(model.set_params(strength=1.0), X, groups=groups)
     assert model.strength_ == 1.0 and not hasattr(model, "strength_table_")
 
 
 def test_held_out_teachers():
     from linkfield.estimators._mixture_groups import Knowledge
-    from linkfield.estimators._mixture_strength import _pairs, _units, _without
+    from linkfield.estimators._mixture_strength import _joined, _split, _units, _without
 
     arrays = groups_of(
         [(g, 2 * g + k, 0.5) for g in range(10) for k in range(2)] + [(10, 20, 0.5)],
@@ -435,7 +450,25 @@ def test_held_out_teachers():
     left = _without(known, arrays.group == 0).arrays
     assert left.confidence[:3].tolist() == [0.0, 0.0, 0.5]
     assert left.apart_certainty.tolist() == [0.0, 0.5]
-    assert _pairs(np.array([0, 0, 0, 1, 1]), np.array([0, 0, 1, 2, 2])) == (2, 4)
+    labels, out = np.arange(21) % 3, arrays.group < 2
+    labels[:4] = 0, 0, 0, 1
+    assert _split(arrays, out, labels) == (1, 2)  # group 1 has labels 0 and 1
+    assert _joined(arrays, out, labels) == (1.0, 2.0)  # 2 of the 4 pairs of groups 0 and 1, by half
+    assert _joined(arrays, arrays.group == 9, labels) == (0.0, 0.0)
+
+
+def test_held_out_groups_apart_count_too():
+    """Two teachers' words for the same rows: one cluster for all would split no group."""
+    X, y, rng = blobs(2, n=150, spread=6.0)
+    rows = rng.permutation(150)[:60]
+    told = pd.DataFrame({"teacher": np.arange(60) % 6, "row": rows, "label": y[rows]})
+    model = mixture(3, strength="auto")
+    fitted(model, X, groups=Groups.from_teachers(told, apart=0.9))
+    table = model.strength_table_
+    assert np.isfinite(table["joined"]).all()
+    assert_allclose(table["violation"], (table["split"] + table["joined"]) / 2)
+    fitted(model, X, groups=Groups.from_teachers(told))
+    assert np.isnan(model.strength_table_["joined"]).all()
 
 
 def test_strength_auto_needs_groups_to_hold_out():

@@ -22,6 +22,10 @@ FloatArray = NDArray[np.float64]
 #: No step is damped more than this.
 MOST_DAMPING = 1e8
 
+#: The least damping that is worth a try, as a share of the rows; and the most iterations that a
+#: damping is kept before a smaller one is tried.
+WORTH_DAMPING, MOST_PATIENCE = 0.01, 32
+
 
 @dataclass(frozen=True)
 class MixtureProblem:
@@ -106,7 +110,7 @@ def run_mixture(
     if now is None:
         raise ValueError(COLLAPSED)
     n = len(problem.engine.rows)
-    stride, converged, trace = _Stride(), False, []
+    stride, converged, trace = _Stride(max(1.0, WORTH_DAMPING * n)), False, []
     for iteration in range(1, max_iter + 1):
         new = _step(problem, now, stride)
         gain = 0.0 if new is None else new.objective - now.objective
@@ -125,27 +129,35 @@ def run_mixture(
 class _Stride:
     """The damping of the last step, and when to try less: later and later if that was in vain."""
 
+    least: float
     damping: float = 0.0
     rest: int = 0
     patience: int = 1
 
     def first(self) -> float:
         """Return the damping to try first."""
-        if self.damping <= 1.0:
-            return 0.0
         if self.rest > 0:
             self.rest -= 1
             return self.damping
-        return self.damping / 4.0
+        return self._less()
+
+    def more(self, damping: float, *, valid: bool) -> float:
+        """Return what to try after a damping that failed.
+
+        A step that is not valid costs nothing, so the least damping that makes it so is found; one
+        that is costs a pass, and little more damping than none would not change it.
+        """
+        return max(self.least, 4.0 * damping) if valid else max(1.0, 2.0 * damping)
+
+    def _less(self) -> float:
+        return 0.5 * self.damping if self.damping > 1.0 else 0.0
 
     def took(self, damping: float) -> None:
         """Remember what worked."""
-        less = damping < self.damping
-        if less or damping > self.damping:
-            self.patience = 1
-        elif self.rest == 0:
-            self.rest, self.patience = self.patience, min(2 * self.patience, 16)
-        self.damping = damping
+        if damping != self.damping:
+            self.damping, self.patience, self.rest = damping, 1, 0
+        elif self.rest == 0 and damping > 0:  # less was tried in vain, or will be next
+            self.rest, self.patience = self.patience, min(2 * self.patience, MOST_PATIENCE)
 
 
 def _step(problem: MixtureProblem, now: Standing, stride: _Stride) -> Standing | None:
@@ -163,5 +175,5 @@ def _step(problem: MixtureProblem, now: Standing, stride: _Stride) -> Standing |
             if standing is None:
                 raise ValueError(COLLAPSED)
             return None
-        damping = max(1.0, 2.0 * damping)
+        damping = stride.more(damping, valid=standing is not None)
     return None

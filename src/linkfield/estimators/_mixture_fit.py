@@ -17,7 +17,8 @@ from ..estimation.group_posterior import GroupModel, merged
 from ..estimation.group_structure import GroupArrays
 from ._mixture_em import MixtureOutcome, MixtureProblem, run_mixture
 from ._mixture_groups import Knowledge
-from ._mixture_start import Given, Units, first_components
+from ._mixture_start import Starts
+from ._mixture_units import Given, Units
 
 __all__ = ["MixtureFit"]
 
@@ -88,11 +89,12 @@ class MixtureFit:
         model = self.model
         given = Given(model.weights_init, model.means_init, model.precisions_init)
         warm = model._warm()
-        n_init = 1 if warm or given.complete else int(model.n_init)
-        seeds = rng.spawn(n_init)
+        inits = ["given"] if warm or given.complete else self._inits(problem)
+        seeds = rng.spawn(len(inits))
 
         def one(number: int) -> MixtureOutcome:
-            start = self._resumed() if warm else self._fresh(problem, given, number, seeds[number])
+            init, seed = inits[number], seeds[number]
+            start = self._resumed() if warm else self._fresh(problem, given, init, seed)
             if problem.equal:
                 K = len(start.means)
                 start = type(start)(np.full(K, 1.0 / K), start.means, start.covariances)
@@ -100,18 +102,32 @@ class MixtureFit:
             return run_mixture(problem, start, int(model.max_iter), float(model.tol), report)
 
         work = self.X.size * model.n_components
-        jobs = n_threads(model.n_jobs) if n_init > 1 and work >= WORTH_SHARING else 1
-        outcomes = Parallel(n_jobs=jobs, prefer="threads")(delayed(one)(k) for k in range(n_init))
+        runs = range(len(inits))
+        jobs = n_threads(model.n_jobs) if len(runs) > 1 and work >= WORTH_SHARING else 1
+        outcomes = Parallel(n_jobs=jobs, prefer="threads")(delayed(one)(k) for k in runs)
         best: MixtureOutcome = max(outcomes, key=lambda outcome: outcome.objective)
         return best
 
+    def _inits(self, problem: MixtureProblem) -> list[str]:
+        """Return how every run starts.
+
+        k-means knows nothing of groups, so they get a start of their own beside it; where they are
+        enforced, further starts are random, since k-means would say the same again.
+        """
+        init, n_init = self.model.init_params, int(self.model.n_init)
+        if init != "kmeans" or problem.groups is None:
+            return [init] * n_init
+        first = ["kmeans"] if self.kind.isotropic else ["kmeans", "groups"]
+        return first + [init if problem.strength is None else "random"] * (n_init - 1)
+
     def _fresh(
-        self, problem: MixtureProblem, given: Given, number: int, rng: np.random.Generator
+        self, problem: MixtureProblem, given: Given, init: str, rng: np.random.Generator
     ) -> Gaussians:
-        init = self.model.init_params
-        if init == "kmeans" and number > 0 and problem.strength is not None:
-            init = "random"  # k-means knows nothing of the groups, and would say the same again
-        return first_components(problem.engine, self.X, self.units, self.prior, init, given, rng)
+        groups = None if problem.groups is None else problem.groups.arrays
+        starts = Starts(problem.engine, self.X, self.units, self.prior, groups)
+        found = None if given.complete else starts.components(init, rng)
+        d = self.X.shape[1]
+        return given.completed(found, self.kind, self.model.n_components, d, self.units)
 
     def _resumed(self) -> Gaussians:
         """Return the components of the last fit, in the units of this one."""

@@ -1,4 +1,4 @@
-"""Where a mixture starts: units of the data, first components."""
+"""Where the runs of a mixture set out from (maths.md 6.6)."""
 
 from __future__ import annotations
 
@@ -10,190 +10,147 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from .._rows import DenseRows, pieces
 from ..constraints import Constraints
 from ..engine.mixture import MixtureEngine
-from ..engine.plain_mixture import label_sums
+from ..engine.plain_mixture import PlainMixtureEngine, label_sums
 from ..estimation.component_sums import ScatterPrior
-from ..estimation.gaussians import Gaussians
+from ..estimation.gaussians import DiagonalGaussians, FullGaussians, Gaussians
+from ..estimation.group_structure import GroupArrays
+from ._mixture_units import Units
 from ._setup import Setup
 from .named import PCKMeans
 
-__all__ = ["Given", "Units", "first_components"]
+__all__ = ["STARTS", "Starts"]
 
 FloatArray = NDArray[np.float64]
 
-#: Rows that are read at once.
-PIECE = 65_536
-
 STARTS = ("kmeans", "k-means++", "random", "random_from_data")
 
+#: Numbers in the table of rows that the start from groups works on; more rows are sampled.
+SAMPLE = 1_000_000
+
 
 @dataclass(frozen=True)
-class Units:
-    """x = (row − offset)·scale is centred and of order one, so that products keep their digits.
+class Starts:
+    """First components of one problem, in the inner units.
 
-    Scales are powers of two: they round nothing.
+    Attributes
+    ----------
+    engine : MixtureEngine
+    X : array
+        The rows as they are.
+    units : Units
+    prior : ScatterPrior
+    groups : GroupArrays or None
+        Rows are numbered among the engine's grouped ones.
     """
 
-    offset: FloatArray
-    scale: FloatArray
-    variance: FloatArray
-    """Of the rows as they are."""
+    engine: MixtureEngine
+    X: NDArray[Any]
+    units: Units
+    prior: ScatterPrior
+    groups: GroupArrays | None = None
 
-    @classmethod
-    def of(cls, X: NDArray[Any], isotropic: bool) -> Units:
-        """Return the units of data; one scale for all features if ``isotropic``."""
-        n, d = X.shape
-        total = np.zeros(d)
-        for piece in pieces(n, PIECE):
-            total += X[piece].sum(axis=0, dtype=np.float64)
-        offset = (total / n).astype(X.dtype).astype(np.float64)
-        square, rest = np.zeros(d), np.zeros(d)
-        for piece in pieces(n, PIECE):
-            Y = X[piece].astype(np.float64) - offset
-            rest += Y.sum(axis=0)
-            square += np.einsum("nd,nd->d", Y, Y)
-        variance = np.maximum(square / n - (rest / n) ** 2, 0.0)
-        size = np.full(d, variance.mean()) if isotropic else variance
-        good = np.isfinite(size) & (size > 0)
-        power = np.round(0.5 * np.log2(np.where(good, size, 1.0)))
-        return cls(offset, np.exp2(-power), variance)
+    def components(self, init: str, rng: np.random.Generator) -> Gaussians:
+        """Return the components to set out from."""
+        if init == "kmeans":
+            labels, centres = _k_means(self.X, self._K, rng)
+            means = (centres - self.units.offset) * self.units.scale
+            return self._of_clusters(self.engine.plain, labels, means)
+        if init == "groups":
+            return self._by_groups(rng)
+        if init == "k-means++":
+            means = self._k_means_plus_plus(rng)
+        else:
+            some = np.sort(rng.choice(len(self.X), self._K, replace=False))
+            means = self.engine.plain.taken(some)
+        kind, C = self.engine.kind, self._whole()
+        return kind.shared(self._equal, means, C if kind.kind == "tied" else C / self._K)
 
     @property
-    def log_volume(self) -> float:
-        """What a log density in these units has too little."""
-        return float(np.log(self.scale).sum())
-
-    def inward(self, gaussians: Gaussians) -> Gaussians:
-        """Return components of the data in these units."""
-        return gaussians.rescaled(self.scale, -self.offset * self.scale)
-
-    def outward(self, gaussians: Gaussians) -> Gaussians:
-        """Return components in these units in those of the data."""
-        return gaussians.rescaled(1.0 / self.scale, self.offset)
-
-    def rows(self, X: NDArray[Any]) -> DenseRows:
-        """Return the rows, centred where they are used."""
-        return DenseRows(X, self.offset.astype(X.dtype))
-
-
-@dataclass(frozen=True)
-class Given:
-    """Parameters to start from that the user gave, in the units of the data."""
-
-    weights: Any = None
-    means: Any = None
-    precisions: Any = None
+    def _K(self) -> int:
+        return self.engine.n_components
 
     @property
-    def complete(self) -> bool:
-        """Whether nothing is left to find."""
-        return self.weights is not None and self.means is not None and self.precisions is not None
+    def _equal(self) -> FloatArray:
+        return np.full(self._K, 1.0 / self._K)
 
-    def checked(self, kind: type[Gaussians], K: int, d: int, units: Units) -> dict[str, FloatArray]:
-        """Return what was given, checked, in the inner units."""
-        found: dict[str, FloatArray] = {}
-        if self.weights is not None:
-            weights = np.asarray(self.weights, dtype=np.float64)
-            fits = weights.shape == (K,) and np.isfinite(weights).all()
-            if not fits or (weights < 0).any() or abs(weights.sum() - 1.0) > 1e-6:
-                raise ValueError(
-                    f"weights_init must be {K} numbers of at least 0 that add up to 1, got "
-                    f"{self.weights!r}"
-                )
-            found["weights"] = weights / weights.sum()
-        if self.means is not None:
-            means = np.asarray(self.means, dtype=np.float64)
-            if means.shape != (K, d) or not np.isfinite(means).all():
-                raise ValueError(
-                    f"means_init must have the shape (n_components, n_features) = ({K}, {d}) and "
-                    f"no NaN; got shape {means.shape}"
-                )
-            found["means"] = (means - units.offset) * units.scale
-        if self.precisions is not None:
-            C = kind.covariances_of(self.precisions, K, d)
-            plain = kind(np.ones(K) / K, np.zeros((K, d)), C)
-            found["covariances"] = units.inward(plain).covariances
-        return found
-
-
-def first_components(
-    engine: MixtureEngine,
-    X: NDArray[Any],
-    units: Units,
-    prior: ScatterPrior,
-    init: str,
-    given: Given,
-    rng: np.random.Generator,
-) -> Gaussians:
-    """Return the components to set out from, in the inner units (maths.md 6.6)."""
-    kind, K, d = engine.kind, engine.n_components, X.shape[1]
-    parts = given.checked(kind, K, d, units)
-    if given.complete:
-        return kind(parts["weights"], parts["means"], parts["covariances"])
-    found = _found(engine, X, units, prior, init, rng)
-    return kind(
-        parts.get("weights", found.weights),
-        parts.get("means", found.means),
-        parts.get("covariances", found.covariances),
-    )
-
-
-def _found(
-    engine: MixtureEngine,
-    X: NDArray[Any],
-    units: Units,
-    prior: ScatterPrior,
-    init: str,
-    rng: np.random.Generator,
-) -> Gaussians:
-    kind, K = engine.kind, engine.n_components
-    whole = _whole(engine, prior)
-    equal = np.full(K, 1.0 / K)
-    if init == "kmeans":
-        labels, means = _k_means(X, units, K, rng)
-        start = kind.shared(equal, means, whole)
-        sums = label_sums(engine.plain, start, labels)
-        found = start.stepped(sums, 0.0, prior)
+    def _of_clusters(
+        self, plain: PlainMixtureEngine, labels: NDArray[Any], means: FloatArray
+    ) -> Gaussians:
+        """Return the components that clusters of rows are."""
+        start = self.engine.kind.shared(self._equal, means, self._whole())
+        found = start.stepped(label_sums(plain, start, labels), 0.0, self.prior)
         # Clusters of equal rows have no spread of their own, without a prior and a floor.
         return start if found is None else found
-    if init == "k-means++":
-        means = _k_means_plus_plus(X, units, K, rng)
-    else:
-        means = engine.plain.taken(np.sort(rng.choice(len(X), K, replace=False)))
-    return kind.shared(equal, means, whole if kind.kind == "tied" else whole / K)
+
+    def _by_groups(self, rng: np.random.Generator) -> Gaussians:
+        """Return the clusters of k-means where every direction is as long as groups are wide.
+
+        Directions in which groups are tight beside all rows are those that tell clusters apart
+        (relevant components, Shental et al. 2002). So k-means can find clusters that the groups
+        ask for, even if others lie farther apart in the data.
+        """
+        n, d = self.X.shape
+        size = max(SAMPLE // d, 20 * self._K)
+        some = slice(None) if n <= size else np.sort(rng.choice(n, size, replace=False))
+        rows = self.units.rows(self.X[some])
+        plain = PlainMixtureEngine(rows, np.empty(0, np.int64), self.engine.scale)
+        there, back = _whitening(self._within())
+        labels, centres = _k_means(plain.taken(slice(None)) @ there, self._K, rng)
+        return self._of_clusters(plain, labels, centres @ back)
+
+    def _within(self) -> FloatArray:
+        """Return the covariance of rows about their group, shrunk to that of all rows.
+
+        Confidences are weights, relative to the greatest; the covariance of all rows counts like
+        d further rows.
+        """
+        given, C, d = self.groups, self._whole(), self.X.shape[1]
+        if given is None:
+            return C
+        rows = self.engine.plain.taken(self.engine.grouped)[given.row]
+        weight = given.confidence / given.confidence.max(initial=1e-300)
+        total = np.bincount(given.group, weight, given.n_groups)
+        share = weight / np.maximum(total, 1e-300)[given.group]
+        centre = np.zeros((given.n_groups, d))
+        np.add.at(centre, given.group, share[:, None] * rows)
+        apart = rows - centre[given.group]
+        freedom = float((weight * (1.0 - share)).sum())
+        scatter = apart.T @ (weight[:, None] * apart)
+        within = (scatter + d * C) / (freedom + d)
+        return within if self.engine.kind.features == "full" else np.diag(np.diag(within))
+
+    def _whole(self) -> FloatArray:
+        """Return the covariance of all rows; features without any spread get a little."""
+        n, d = self.X.shape
+        full = self.engine.kind.features == "full"
+        kind = FullGaussians if full else DiagonalGaussians
+        one = kind.shared(np.ones(1), np.zeros((1, d)), np.eye(d))
+        sums = label_sums(self.engine.plain, one, np.zeros(n, dtype=np.int64))
+        mean = sums.first[0] / n
+        second = sums.second[0] / n
+        C = second - np.outer(mean, mean) if full else np.diag(second - mean**2)
+        least = np.maximum(self.prior.floor, 1e-9 * max(float(np.diag(C).mean()), 1e-300))
+        return np.asarray(C + np.diag(least))
+
+    def _k_means_plus_plus(self, rng: np.random.Generator) -> FloatArray:
+        recipe = PCKMeans(self._K)._recipe(self.X.shape[1])
+        setup = Setup.of(recipe, self.X, np.ones(len(self.X)), Constraints(), None)
+        centres = setup.start("k-means++", rng).centres + setup.offset
+        return (centres - self.units.offset) * self.units.scale
 
 
-def _whole(engine: MixtureEngine, prior: ScatterPrior) -> FloatArray:
-    """Return the covariance of all rows; features without any spread get a little."""
-    from ..estimation.gaussians import DiagonalGaussians, FullGaussians
-
-    n, d = engine.rows.shape
-    full = engine.kind.features == "full"
-    kind = FullGaussians if full else DiagonalGaussians
-    one = kind.shared(np.ones(1), np.zeros((1, d)), np.eye(d))
-    sums = label_sums(engine.plain, one, np.zeros(n, dtype=np.int64))
-    mean = sums.first[0] / n
-    second = sums.second[0] / n
-    C = second - np.outer(mean, mean) if full else np.diag(second - mean**2)
-    least = np.maximum(prior.floor, 1e-9 * max(float(np.diag(C).mean()), 1e-300))
-    return np.asarray(C + np.diag(least))
+def _whitening(C: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return W with Wᵀ C W = 1, and its inverse."""
+    values, vectors = np.linalg.eigh(C)
+    length = np.sqrt(np.maximum(values, 1e-12 * max(values[-1], 1e-300)))
+    return np.asarray(vectors / length), np.asarray(length[:, None] * vectors.T)
 
 
-def _k_means(
-    X: NDArray[Any], units: Units, K: int, rng: np.random.Generator
-) -> tuple[NDArray[Any], FloatArray]:
+def _k_means(X: NDArray[Any], K: int, rng: np.random.Generator) -> tuple[NDArray[Any], FloatArray]:
+    """Return the labels and the centres of one run of k-means."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = PCKMeans(K, init="k-means++", random_state=rng).fit(X)
-    return model.labels_, (np.asarray(model.cluster_centers_) - units.offset) * units.scale
-
-
-def _k_means_plus_plus(
-    X: NDArray[Any], units: Units, K: int, rng: np.random.Generator
-) -> FloatArray:
-    recipe = PCKMeans(K)._recipe(X.shape[1])
-    setup = Setup.of(recipe, X, np.ones(len(X)), Constraints(), None)
-    centres = setup.start("k-means++", rng).centres + setup.offset
-    return (centres - units.offset) * units.scale
+    return model.labels_, np.asarray(model.cluster_centers_)

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..estimation.group_structure import GroupArrays
 from ._mixture_groups import Knowledge
 
 __all__ = ["STRENGTHS", "chosen_strength"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
 
 #: The strengths that are tried, relative to the number of rows.
 STRENGTHS = (0.0, 0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0)
@@ -21,8 +23,16 @@ STRENGTHS = (0.0, 0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0)
 #: Groups are held out in this many turns, unless fewer show enough pairs of rows.
 FOLDS, ENOUGH_PAIRS = 5, 200
 
+#: ``split`` and ``joined`` are the shares of held-out pairs of rows of one group that have
+#: different labels, and of groups apart that have the same; ``violation`` is their mean.
 STRENGTH_DTYPE = np.dtype(
-    [("strength", np.float64), ("violation", np.float64), ("n_pairs", np.int64)]
+    [
+        ("strength", np.float64),
+        ("violation", np.float64),
+        ("split", np.float64),
+        ("joined", np.float64),
+        ("n_pairs", np.int64),
+    ]
 )
 
 
@@ -48,21 +58,21 @@ def chosen_strength(
             "two groups of two rows; pass a number, such as strength=2.5"
         )
     turn = rng.permutation(n_units) % min(FOLDS, n_units)
-    broken, pairs = np.zeros(len(STRENGTHS)), 0
+    broken, pairs = np.zeros((2, len(STRENGTHS))), np.zeros((2, 1))
     for fold in range(int(turn.max()) + 1):
         out = (units >= 0) & (turn[np.maximum(units, 0)] == fold)
-        rows = known.arrays.row[out]
         for k, strength in enumerate(STRENGTHS):
-            found = labels(_without(known, out), strength, rows)
-            split, of = _pairs(known.arrays.group[out], found)
-            broken[k] += split
-        pairs += of
-        if pairs >= ENOUGH_PAIRS:
+            found = labels(_without(known, out), strength, known.arrays.row)
+            counts = _split(known.arrays, out, found), _joined(known.arrays, out, found)
+            broken[:, k] += [count for count, _ in counts]
+        pairs[:, 0] += [of for _, of in counts]
+        if pairs[0, 0] >= ENOUGH_PAIRS:
             break
     table = np.empty(len(STRENGTHS), dtype=STRENGTH_DTYPE)
-    table["strength"], table["violation"] = STRENGTHS, broken / pairs
-    table["n_pairs"] = pairs
-    return float(STRENGTHS[int(np.argmin(broken))]), table
+    table["strength"], table["n_pairs"] = STRENGTHS, int(pairs.sum())
+    table["split"], table["joined"] = broken / np.where(pairs > 0, pairs, np.nan)
+    table["violation"] = np.nanmean([table["split"], table["joined"]], axis=0)
+    return float(STRENGTHS[int(np.argmin(table["violation"]))]), table
 
 
 def _units(known: Knowledge) -> IntArray:
@@ -84,7 +94,7 @@ def _units(known: Knowledge) -> IntArray:
     return np.array(units, dtype=np.int64)
 
 
-def _without(known: Knowledge, out: NDArray[np.bool_]) -> Knowledge:
+def _without(known: Knowledge, out: BoolArray) -> Knowledge:
     """Return the knowledge with some memberships taken back, and the links of their groups."""
     arrays = known.arrays
     gone = np.zeros(arrays.n_groups, dtype=bool)
@@ -94,10 +104,32 @@ def _without(known: Knowledge, out: NDArray[np.bool_]) -> Knowledge:
     return known._replace(arrays=arrays._replace(confidence=confidence, apart_certainty=certainty))
 
 
-def _pairs(group: IntArray, labels: IntArray) -> tuple[int, int]:
-    """Return how many pairs of rows of one group have different labels, and how many there are."""
-    K = int(labels.max(initial=0)) + 1
-    cell = np.bincount(group * K + labels)
-    size = np.bincount(group)
+def _split(arrays: GroupArrays, out: BoolArray, labels: IntArray) -> tuple[int, int]:
+    """Return how many held-out pairs of one group have different labels, and how many there are."""
+    count = _table(arrays, labels, out)
+    size = count.sum(axis=1)
     of = int((size * (size - 1) // 2).sum())
-    return of - int((cell * (cell - 1) // 2).sum()), of
+    return of - int((count * (count - 1) // 2).sum()), of
+
+
+def _joined(arrays: GroupArrays, out: BoolArray, labels: IntArray) -> tuple[float, float]:
+    """Return how many pairs of groups apart have the same label, and how many there are.
+
+    Either group may be held out; pairs count by their certainty.
+    """
+    count = _table(arrays, labels, arrays.confidence > 0)
+    hidden = np.zeros(arrays.n_groups, dtype=bool)
+    hidden[arrays.group[out]] = True
+    seen = hidden[arrays.apart].any(axis=1)
+    (a, b), certainty = arrays.apart[seen].T, arrays.apart_certainty[seen]
+    size = count.sum(axis=1)
+    return float(certainty @ (count[a] * count[b]).sum(axis=1)), float(
+        certainty @ (size[a] * size[b])
+    )
+
+
+def _table(arrays: GroupArrays, labels: IntArray, use: BoolArray) -> IntArray:
+    """Return how many rows of every group have every label."""
+    K = int(labels.max(initial=0)) + 1
+    cell = arrays.group[use] * K + labels[use]
+    return np.bincount(cell, minlength=arrays.n_groups * K).reshape(-1, K)

@@ -53,7 +53,7 @@ class ConstrainedGaussianMixture(DensityMixin, BaseEstimator):
     strength : float or "auto", default=2.5
         Total strength over the number of rows, shared among the memberships that can turn out
         right or wrong in proportion to their own strengths. "auto" takes the smallest of 0, ¼, ½,
-        1, 2, 3, 4, 6 under which held-out groups are split least.
+        1, 2, 3, 4, 6 under which held-out groups are split, and groups apart joined, least.
     mixing : {"free", "equal"}, default="free"
         "equal" keeps all mixing weights at 1/K: strong enforcement can otherwise shrink the
         weight of the component that the constrained rows are in.
@@ -67,12 +67,12 @@ class ConstrainedGaussianMixture(DensityMixin, BaseEstimator):
     max_iter : int, default=200
     n_init : int, default=1
         Number of starts, of which the one with the greatest objective is kept. Posterior
-        enforcement has many local optima: where the groups ask for other clusters than the data
-        alone would show, take 10 starts.
+        enforcement has many local optima; 10 starts are worth their time.
     init_params : {"kmeans", "k-means++", "random"}, default="kmeans"
         Clusters of k-means, or rows as means, drawn by k-means++ or evenly, with the covariance
-        of all rows divided by K. With posterior enforcement only the first start is from k-means,
-        which knows nothing of the groups; further ones are random.
+        of all rows divided by K. k-means knows nothing of groups: where there are some, the first
+        start is two, the second from k-means after the directions in which groups are tight were
+        stretched, and further ones are random if the groups are enforced.
     weights_init, means_init, precisions_init : array, optional
         Parameters to start from, as in scikit-learn.
     covariance_prior : float, CovariancePrior or None, default=1.0
@@ -108,8 +108,8 @@ class ConstrainedGaussianMixture(DensityMixin, BaseEstimator):
     lower_bound_ : float
         The same for each row, as scikit-learn has it.
     strength_ : float
-        The strength of the fit; with "auto" ``strength_table_`` has the share of held-out pairs
-        that each strength splits.
+        The strength of the fit; with "auto" ``strength_table_`` has the shares of held-out pairs
+        that each strength splits or joins.
     converged_ : bool
     n_iter_ : int
     n_features_in_, feature_names_in_
