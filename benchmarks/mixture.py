@@ -95,7 +95,9 @@ def memory(settings):
     rows = []
     for data, kind, _ in cases(settings, "memory"):
         progress(f"mixture memory: {kind} {data}")
-        bar, params = ROW_BAR * data.n + MEMORY_BAR, {"kind": kind, "max_iter": 3}
+        # Before it is measured a fit is tried on a few rows, where components would collapse.
+        params = {"kind": kind, "max_iter": 3, "floor": 1e-6}
+        bar = ROW_BAR * data.n + MEMORY_BAR
         peaks = [
             peak_memory(data, "mixture", n_jobs=2, grouped=some, **params)
             for some in (0, min(GROUPED, data.n // 4))

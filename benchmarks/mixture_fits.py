@@ -32,22 +32,23 @@ def start(X, K, kind):
     }
 
 
-def scikit_mixture(X, K, told=None, *, kind, max_iter, random_state=0, n_jobs=None):
+def scikit_mixture(X, K, told=None, *, kind, max_iter, floor=0.0, random_state=0, n_jobs=None):
     """Fit scikit-learn's mixture; its threads are set by the environment alone."""
     return GaussianMixture(
-        K, covariance_type=kind, tol=0, reg_covar=0, max_iter=max_iter,
+        K, covariance_type=kind, tol=0, reg_covar=floor, max_iter=max_iter,
         init_params="random_from_data", random_state=random_state, **start(X, K, kind),
     ).fit(X)  # fmt: skip
 
 
 def linkfield_mixture(
-    X, K, told=None, *, kind, max_iter, grouped=0, enforcement="soft", random_state=0, n_jobs=-1
-):
+    X, K, told=None, *, kind, max_iter, floor=0.0, grouped=0, enforcement="soft", random_state=0,
+    n_jobs=-1,
+):  # fmt: skip
     """Fit ConstrainedGaussianMixture, with some rows in groups of five."""
     params = start(X, K, kind)
     groups = near_groups(X, params["means_init"], grouped) if grouped else None
     return ConstrainedGaussianMixture(
-        K, covariance_type=kind, tol=0, reg_covar=0, max_iter=max_iter, covariance_prior=None,
+        K, covariance_type=kind, tol=0, reg_covar=floor, max_iter=max_iter, covariance_prior=None,
         enforcement=enforcement, random_state=random_state, n_jobs=n_jobs, **params,
     ).fit(X, groups=groups)  # fmt: skip
 
