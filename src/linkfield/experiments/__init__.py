@@ -22,6 +22,8 @@ __all__ = ["Experiment", "Fit", "Known", "Method", "Source", "Task", "fitted", "
 #: The module of every experiment; it is imported when the experiment is asked for.
 _MODULES = {
     "basu2003": "basu2003",
+    "basu2004": "basu2004",
+    "bilenko2004": "bilenko2004",
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from ..constraints import Constraints, violated_pairs
+from ..constraints import violated_pairs
 from ..evaluation import (
     adjusted_rand,
     clustering_accuracy,
@@ -113,8 +113,10 @@ class _Unit:
         )
         return self.experiment.draw(drawing)
 
-    def task(self, known: Known) -> Task:
-        """Return what the methods see."""
+    def task(self, known: Known, method: Method) -> Task:
+        """Return what a method sees."""
+        if method.ignores_constraints:
+            known = Known()
         separate = self.experiment.cluster == "train"
         return Task(
             X=self.data.X[self.clustered],
@@ -133,17 +135,20 @@ class _Unit:
         key = (method.name, cell.constraints, cell.noise) if told else (method.name, 0, 0)
         if key in self.fits:
             return self.fits[key]
-        task = self.task(known)
-        if method.ignores_constraints:
-            task = replace(task, constraints=Constraints(), partial_labels=None, groups=None)
-        used = (self.experiment.name, cell.data, method.name)
-        if method.warm_up and used not in _WARM:
-            method.fit(task)
-        _WARM.add(used)
+        self._warm(method)
+        task = self.task(known, method)
         begin = time.perf_counter()
         fit = method.fit(task)
         self.fits[key] = fit, time.perf_counter() - begin
         return self.fits[key]
+
+    def _warm(self, method: Method) -> None:
+        """Let a method compile what it will need, on the largest task of this unit."""
+        used = (self.experiment.name, self.source.name, method.name)
+        if method.warm_up and used not in _WARM:
+            known = self.known(max(self.experiment.constraints), max(self.experiment.noise))
+            method.fit(self.task(known, method))
+        _WARM.add(used)
 
     # ----------------------------------------------------------- the scores
 
