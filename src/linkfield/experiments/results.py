@@ -47,24 +47,29 @@ class Results:
         folder.mkdir(parents=True, exist_ok=True)
 
     def finished(self) -> set[Cell]:
-        """Return the cells that have a line; whatever is not a whole line is taken out."""
+        """Return the cells that have a line; whatever is not a whole line is taken out.
+
+        Cells that were made by another protocol must not stand beside new ones: that is refused.
+        """
         if not self.path.exists():
             return set()
+        self._check_protocol()
         lines, whole = self._read()
         if not whole:
             self._write(lines)
         return set(lines)
 
     def begin(self, command: str) -> None:
-        """Record how the cells are made, and open the file for their lines.
-
-        Cells that were made in another way must not stand beside the new ones: that is refused.
-        """
-        old = json.loads(self.record.read_text("utf-8")) if self.record.exists() else None
+        """Record how the cells are made, and open the file for their lines."""
         new = self._description(command)
         if self.path.exists():
-            self._check_same(old, new)
-            new["started"] = old["started"] if old else new["started"]
+            old = self._recorded()
+            if old["versions"] != new["versions"]:
+                raise ValueError(
+                    f"{self.path} was made with versions {old['versions']}, not {new['versions']}; "
+                    f"to go on, {self._remedy()}"
+                )
+            new["started"] = old["started"]
         self._write_record(new)
         if not self.path.exists():
             self._write({})
@@ -88,7 +93,7 @@ class Results:
         self.close()
         lines, _ = self._read()
         self._write(lines)
-        record = json.loads(self.record.read_text("utf-8"))
+        record = self._recorded()
         record["protocol"]["runs"] = 1 + max((cell.run for cell in lines), default=-1)
         self._write_record(record | {"finished": _now(), "cells": len(lines)})
 
@@ -146,22 +151,26 @@ class Results:
             "cells": None,
         }  # fmt: skip
 
-    def _check_same(self, old: dict[str, Any] | None, new: dict[str, Any]) -> None:
-        remedy = f"move {self.path.name} and {self.record.name} away, or choose another folder"
-        if old is None:
-            raise ValueError(f"{self.path} is there without {self.record.name}: {remedy}")
-        for name in ("variant", "folds", "cluster", "draw"):
-            was, now = old["protocol"].get(name), new["protocol"][name]
-            if was != now:
+    def _check_protocol(self) -> None:
+        """Refuse lines that mean something else than those of this experiment."""
+        old = self._recorded()
+        was = {"seed": old["seed"], **old["protocol"]}
+        now = {"seed": self.experiment.seed, **self.experiment.parameters()}
+        for name in ("variant", "seed", "folds", "cluster", "draw"):
+            if was[name] != now[name]:
                 raise ValueError(
-                    f"{self.path} was made with {name} = {was}, not {now}; to go on, {remedy}"
+                    f"{self.path} was made with {name} = {was[name]}, not {now[name]}; to go on, "
+                    f"{self._remedy()}"
                 )
-        for name in ("seed", "versions"):
-            if old.get(name) != new[name]:
-                raise ValueError(
-                    f"{self.path} was made with {name} {old.get(name)}, not {new[name]}; to go on, "
-                    f"{remedy}"
-                )
+
+    def _recorded(self) -> dict[str, Any]:
+        if not self.record.exists():
+            raise ValueError(f"{self.path} is there without {self.record.name}: {self._remedy()}")
+        found: dict[str, Any] = json.loads(self.record.read_text("utf-8"))
+        return found
+
+    def _remedy(self) -> str:
+        return f"move {self.path.name} and {self.record.name} away, or choose another folder"
 
     def _write_record(self, record: Mapping[str, Any]) -> None:
         with replacing(self.record) as stream:
