@@ -6,6 +6,7 @@ import click
 
 from .. import __version__
 from .demo import demo
+from .experiment import experiment
 
 __all__ = ["main"]
 
@@ -20,3 +21,4 @@ def main() -> None:
 
 
 main.add_command(demo)
+main.add_command(experiment)
