@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from ._document import Block, Heading, Table, Text, figures, mean_and_half, p_text
 from .claims import EXPLANATIONS
 from .displays import column_name
 from .quantities import plain
-from .verdicts import Finding, Judgement
+from .verdicts import VERDICT_WORDS, Finding, Judgement
 
 __all__ = ["claim_blocks"]
 
@@ -15,7 +17,7 @@ def claim_blocks(judgement: Judgement, file: str) -> list[Block]:
     """Show one claim: what is claimed, the verdict, the figures, and our explanation."""
     claim = judgement.claim
     blocks: list[Block] = [
-        Heading(4, claim.text, f"claim-{claim.key}", judgement.verdict),
+        Heading(4, claim.text, f"claim-{claim.key}", VERDICT_WORDS[judgement.verdict]),
         Text(f"{claim.source}. Claim `{claim.key}`. {judgement.reason}".strip(), "soft"),
     ]
     explanation = EXPLANATIONS.get(claim.key)
@@ -41,20 +43,20 @@ def _findings(judgement: Judgement, file: str) -> Table:
         ]
         for f in judgement.findings
     ]
-    held = sum(f.outcome == "holds" for f in judgement.findings)
+    counts = Counter(f.outcome for f in judgement.findings)
+    told = ", ".join(f"{outcome} {number}" for outcome, number in counts.most_common())
     scores = ", ".join(dict.fromkeys(f"`{column_name(c.score)}`" for c in judgement.claim.checks))
-    noise = {c.noise for c in judgement.claim.checks}
-    told = (
-        "" if None in noise else f", noise = {', '.join(plain(x) for x in noise if x is not None)}"
-    )
+    noises = [plain(c.noise) for c in judgement.claim.checks if c.noise is not None]
+    kept = f", noise = {', '.join(dict.fromkeys(noises))}" if noises else ""
     return Table(
         ["data", "comparison", "constraints", "first", "second", "difference", "runs for it",
          "p (Holm)", "outcome"],
         rows,
-        f"From `{file}`, column {scores}{told}, rows of the data, methods and constraints named; "
+        f"From `{file}`, column {scores}{kept}, rows of the data, methods and constraints named; "
         "complete runs only; signed-rank test over runs.",
+        words=frozenset({1, 2}),
         badges=frozenset({8}),
-        folded=f"{held} of {len(rows)} comparisons hold",
+        folded=f"{len(rows)} comparison{'s' * (len(rows) > 1)}: {told}",
     )  # fmt: skip
 
 

@@ -57,8 +57,9 @@ class Table:
         Which file and which of its lines the numbers come from.
     strong : set of (row, column)
         Cells to be set off.
-    badges : set of int
-        Columns that hold verdicts or outcomes.
+    words, badges : sets of int
+        Columns that hold words, and those that hold verdicts or outcomes; the others hold numbers.
+        The first column always holds words.
     links : dict of row to str
         Addresses of the first cells.
     folded : str
@@ -69,6 +70,7 @@ class Table:
     rows: list[list[str]]
     footer: str
     strong: frozenset[tuple[int, int]] = frozenset()
+    words: frozenset[int] = frozenset()
     badges: frozenset[int] = frozenset()
     links: dict[int, str] = field(default_factory=dict)
     folded: str = ""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ._descent import descent_panels
 from ._document import Block, Figure, Heading, Note, Table, Text, mean_and_half
 from .claims import TABLE_2
 from .curves import Style, as_png, as_svg, panels_of
@@ -32,6 +33,7 @@ def experiment_blocks(results: Results, styles: dict[str, Style]) -> list[Block]
         blocks += _curves(results, display, score, data, methods, styles)
         for name in data:
             blocks += _tables(results, display, score, name, methods)
+    blocks += _descent(results, data, methods, styles)
     if results.name == "law2005-teachers":
         blocks += _table_2(results)
     if not display.scores:
@@ -57,7 +59,7 @@ def _about(results: Results, display: Display) -> list[Block]:
     when = about.get("finished")
     blocks.append(
         Text(
-            f"Made again by `{command}`; seed {about.get('seed', 'unknown')}; {told}"
+            f"Regenerate with `{command}`; seed {about.get('seed', 'unknown')}; {told}"
             + (f"; finished {when}." if when else "."),
             "soft",
         )
@@ -78,14 +80,19 @@ def _protocol(results: Results) -> str:
     runs, folds = results.numbers("run"), results.numbers("fold")
     counts = ", ".join(plain(x) for x in results.numbers("constraints"))
     noise = ", ".join(f"{100 * x:g}%" for x in results.numbers("noise"))
-    text = f"Run here: {len(runs)} runs of {len(folds)} folds, constraints {counts}, noise {noise}."
+    size = f"{_many(len(runs), 'run')} of {_many(len(folds), 'fold')}"
+    text = f"Run here: {size}, constraints {counts}, noise {noise}."
     shown = {"data", "methods", "constraints", "noise", "runs", "folds", "folds_run", "notes"}
     more = {k: v for k, v in _parameters(results).items() if k not in shown and v is not None}
     listed = "; ".join(
-        f"{key} {value if isinstance(value, str) else json.dumps(value)}"
+        f"{key} = {value if isinstance(value, str) else json.dumps(value)}"
         for key, value in more.items()
     )
-    return f"{text} {listed}." if listed else text
+    return f"{text} Also: {listed}." if listed else text
+
+
+def _many(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def _status(results: Results, display: Display) -> list[Block]:
@@ -103,9 +110,12 @@ def _status(results: Results, display: Display) -> list[Block]:
     elif not results.about.get("finished"):
         notes.append("All cells are there, but the JSON file does not say that it is finished.")
     runs = len(results.numbers("run"))
-    if runs < max(display.runs, runs_needed(1)):
-        paper = f", the paper {display.runs}" if display.runs > 1 else ""
-        notes.append(f"Few runs: {runs} here{paper}; intervals are wide and little can be shown.")
+    if runs < runs_needed(1):
+        notes.append(
+            f"Few runs: {runs}; no test can show anything with fewer than {runs_needed(1)}."
+        )
+    elif runs < display.runs:
+        notes.append(f"Fewer runs than the paper: {runs} here, {display.runs} there.")
     score = display.scores[0] if display.scores else ""
     if score:
         empty = int(np.isnan(results.values[score]).sum())
@@ -136,9 +146,27 @@ def _curves(
     svg, png = as_svg(panels, styles, name=name, **look), as_png(panels, styles, **look)
     caption = (
         f"{results.name}: {label}, mean and 95% interval over runs, against {display.axis} "
-        "(linear up to the first number, then logarithmic)."
+        "(linear up to the first number, then logarithmic). "
+        f"Source: `{results.file.name}`, column `{column_name(score)}`."
     )
     return [Figure(name, caption, svg, png)]
+
+
+def _descent(
+    results: Results, data: list[str], methods: list[str], styles: dict[str, Style]
+) -> list[Block]:
+    """Draw how the objective falls from step to step, where the experiment wrote it down."""
+    panels = descent_panels(results, data, methods)
+    if not panels:
+        return []
+    name = f"{results.name}-descent"
+    look: dict[str, Any] = {"ylabel": "relative to the first", "xlabel": "iteration", "log": False}
+    svg, png = as_svg(panels, styles, name=name, **look), as_png(panels, styles, **look)
+    caption = (
+        f"{results.name}: values after each iteration, divided by the first, mean and 95% interval "
+        f"over runs, all constraints. Source: `{results.file.name}`, columns `*_after_*`."
+    )
+    return [Heading(3, "Descent, step by step"), Figure(name, caption, svg, png)]
 
 
 def _tables(
@@ -166,15 +194,32 @@ def _tables(
         tables.append(
             Table(
                 [f"{what} / {display.axis}", *(plain(c) for c in counts)],
-                [[m, *(mean_and_half(span, score) for span in spans)] for m, spans in lines],
+                [[m, *(_entry(span, score) for span in spans)] for m, spans in lines],
                 f"From `{results.file.name}`, rows with data = `{data}`, noise = {plain(noise)}: "
-                f"column `{column_name(score)}`, averaged over folds, then mean ± half-width of the "
-                f"95% interval over {_range(runs)} runs. Best in bold.",
+                f"column `{column_name(score)}`, {_how(score, runs)}",
                 strong=_best(means, more),
                 folded=f"Table: {what}",
             )
         )
     return tables
+
+
+def _entry(span: Interval, score: str) -> str:
+    """Write one entry of a table; a share of runs as a count."""
+    if score == "recovered":
+        return f"{round(span.mean * span.n)} of {span.n}" if span.n else "–"
+    return mean_and_half(span, score)
+
+
+def _how(score: str, runs: list[int]) -> str:
+    """Say how the entries of a table were worked out."""
+    if score == "recovered":
+        return "number of runs. Best in bold."
+    best = "" if SCORES.get(score, (score, None))[1] is None else " Best in bold."
+    return (
+        "averaged over folds, then mean ± half-width of the 95% interval over "
+        f"{_range(runs)} runs.{best}"
+    )
 
 
 def _range(numbers: list[int]) -> str:

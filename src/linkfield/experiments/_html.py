@@ -13,8 +13,8 @@ __all__ = ["to_html"]
 _BADGES = {
     "reproduced": "good",
     "holds": "good",
-    "partly": "half",
-    "not": "bad",
+    "partly reproduced": "half",
+    "not reproduced": "bad",
     "reversed": "bad",
     "no clear difference": "bad",
     "does not hold": "bad",
@@ -50,17 +50,16 @@ nav { display: flex; flex-wrap: wrap; gap: .3rem 1.1rem; margin: 1rem 0; font-si
 table { border-collapse: collapse; font-size: .86rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .28rem .6rem; border-bottom: 1px solid var(--rule); text-align: right;
   white-space: nowrap; vertical-align: top; }
-th { font-weight: 600; background: var(--panel); white-space: normal; vertical-align: bottom; }
-th:first-child, td:first-child, td.words { text-align: left; white-space: normal; }
-td:first-child { min-width: 8rem; }
-td.words { min-width: 12rem; }
+th { font-weight: 600; background: var(--panel); vertical-align: bottom; white-space: normal; }
+th.words, td.words { text-align: left; }
+td.words { white-space: normal; } td.words:first-child { min-width: 8rem; }
 .badge { display: inline-block; border-radius: 1em; padding: .05em .65em; font-size: .8rem;
   font-weight: 600; white-space: nowrap; vertical-align: .1em; }
 .good { color: var(--good); background: var(--good-back); }
 .half { color: var(--half); background: var(--half-back); }
 .bad { color: var(--bad); background: var(--bad-back); }
 .open { color: var(--open); background: var(--open-back); }
-figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; display: block; }
+figure { margin: 1rem 0; } figure svg { height: auto; display: block; }
 summary { cursor: pointer; color: var(--link); font-size: .92rem; margin: .6rem 0; }
 @media print { details > * { display: block; } }
 """
@@ -114,7 +113,12 @@ def _block(block: Block) -> str:
 
 
 def _table(table: Table) -> str:
-    head = "".join(f"<th>{_inline(text)}</th>" for text in table.header)
+    wordy = table.words | table.badges | {0}
+    kinds = ["words" if j in wordy else "numbers" for j in range(len(table.header))]
+    head = "".join(
+        f'<th class="{kind}">{_inline(text)}</th>'
+        for kind, text in zip(kinds, table.header, strict=True)
+    )
     rows = []
     for i, row in enumerate(table.rows):
         cells = []
@@ -124,8 +128,7 @@ def _table(table: Table) -> str:
                 inner = f"<strong>{inner}</strong>"
             if j == 0 and i in table.links:
                 inner = f'<a href="#{table.links[i]}">{inner}</a>'
-            words = ' class="words"' if j and re.search(r"[A-Za-z]{3}", text) else ""
-            cells.append(f"<td{words}>{inner}</td>")
+            cells.append(f'<td class="{kinds[j]}">{inner}</td>')
         rows.append(f"<tr>{''.join(cells)}</tr>")
     grid = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
     whole = f'<div class="wide">{grid}</div><p class="footer">{_inline(table.footer)}</p>'

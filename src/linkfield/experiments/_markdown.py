@@ -23,13 +23,15 @@ def to_markdown(title: str, blocks: list[Block], figure_folder: str) -> str:
             case Table():
                 parts.append(_table(block))
             case Figure():
-                parts.append(f"![{_safe(block.caption)}]({figure_folder}/{block.name}.png)")
+                parts.append(f"![{block.name}]({figure_folder}/{block.name}.png)")
                 parts.append(f"*{_safe(block.caption)}*")
     return "\n\n".join(parts) + "\n"
 
 
 def _table(table: Table) -> str:
-    lines = [_line(table.header), _line(["---"] + ["---:"] * (len(table.header) - 1))]
+    wordy = table.words | table.badges | {0}
+    rule = ["---" if j in wordy else "---:" for j in range(len(table.header))]
+    lines = [_line([_cell(text) for text in table.header]), _line(rule)]
     for i, row in enumerate(table.rows):
         cells = [
             f"**{_cell(text)}**" if (i, j) in table.strong else _cell(text)
@@ -38,7 +40,7 @@ def _table(table: Table) -> str:
         if i in table.links:
             cells[0] = f"[{cells[0]}](#{table.links[i]})"
         lines.append(_line(cells))
-    heading = f"{_safe(table.folded)}\n\n" if table.folded else ""
+    heading = f"**{_safe(table.folded)}**\n\n" if table.folded else ""
     return heading + "\n".join(lines) + f"\n\n<sub>{_safe(table.footer)}</sub>"
 
 

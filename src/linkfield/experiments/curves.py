@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .quantities import Where, cells_of, plain
 from .result_table import Results
-from .statistics import interval
+from .statistics import interval, share_interval
 
 __all__ = ["PALETTE", "Curve", "Panel", "Style", "as_png", "as_svg", "panels_of", "styles_of"]
 
@@ -87,7 +87,8 @@ class Curve(NamedTuple):
     method: str
     counts: FloatArray
     mean: FloatArray
-    half_width: FloatArray
+    low: FloatArray
+    high: FloatArray
 
 
 @dataclass(frozen=True)
@@ -140,8 +141,12 @@ def _curve(where: Where, method: str) -> Curve:
     cells = cells_of(where, method)
     spans = [interval(column) for column in cells.values.T]
     mean = np.array([span.mean for span in spans], np.float64)
-    half = np.array([span.half_width for span in spans], np.float64)
-    return Curve(method, cells.counts, mean, half)
+    if where.score == "recovered":
+        low, high = np.array([share_interval(column) for column in cells.values.T]).reshape(-1, 2).T
+    else:
+        half = np.nan_to_num([span.half_width for span in spans])
+        low, high = mean - half, mean + half
+    return Curve(method, cells.counts, mean, low, high)
 
 
 def as_png(
@@ -190,7 +195,9 @@ def as_svg(
     text = re.sub(r"font: (\d+)px [^;\"]*", r"font: \1px inherit", text)
     for colour, variable in zip(stand_ins, variables, strict=True):
         text = text.replace(colour, f"var({variable})")
-    text = re.sub(r'width="[\d.]+pt" height="[\d.]+pt"', 'width="100%"', text, count=1)
+    width = round(figure.get_figwidth() * 96)
+    size = f'width="100%" style="max-width: {width}px"'
+    text = re.sub(r'width="[\d.]+pt" height="[\d.]+pt"', size, text, count=1)
     return text.strip()
 
 
@@ -235,7 +242,7 @@ def _figure(
         legend.values(),
         legend.keys(),
         loc="outside lower center",
-        ncols=min(5, len(legend)),
+        ncols=max(1, int(figure.get_figwidth() / (0.65 + 0.075 * max(map(len, legend))))),
         frameon=False,
         fontsize=9,
         labelcolor=ink,
@@ -245,7 +252,7 @@ def _figure(
 
 def _draw(axis: Any, curve: Curve, style: Style, colour: str) -> None:
     there = np.isfinite(curve.mean)
-    x, mean, half = curve.counts[there], curve.mean[there], curve.half_width[there]
+    x, mean = curve.counts[there], curve.mean[there]
     axis.plot(
         x,
         mean,
@@ -256,26 +263,31 @@ def _draw(axis: Any, curve: Curve, style: Style, colour: str) -> None:
         linewidth=1.6,
         label=curve.method,
     )
-    axis.fill_between(
-        x, mean - np.nan_to_num(half), mean + np.nan_to_num(half), color=colour, alpha=0.16, lw=0
-    )
+    axis.fill_between(x, curve.low[there], curve.high[there], color=colour, alpha=0.16, lw=0)
 
 
 def _scale(axis: Any, panel: Panel, log: bool) -> None:
     """Scale x so that 0 and large counts both show: linear up to the first count, then log."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    if log and all((curve.low[np.isfinite(curve.low)] > 0).all() for curve in panel.curves):
+        axis.set_yscale("log")
+        axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axis.yaxis.set_minor_formatter(NullFormatter())
     counts = np.unique(np.concatenate([curve.counts for curve in panel.curves]))
     positive = counts[counts > 0]
-    if log and all((curve.mean[np.isfinite(curve.mean)] > 0).all() for curve in panel.curves):
-        axis.set_yscale("log")
     if positive.size:
-        axis.set_xscale("symlog", linthresh=float(positive[0]), linscale=0.6)
-    axis.get_xlim()  # the limits are worked out only when asked for
+        first, last = float(positive[0]), float(positive[-1])
+        axis.set_xscale("symlog", linthresh=first, linscale=0.6)
+        left = -0.15 * first if counts[0] <= 0 else first / (last / first) ** 0.05
+        axis.set_xlim(left, last * (last / first) ** 0.05)
     place = axis.get_xaxis_transform().transform(np.column_stack([counts, 0 * counts]))[:, 0]
-    ticks: list[float] = []
-    last = -np.inf
-    for count, x in zip(counts, place, strict=True):
-        if x - last > 26:
+    ticks = [float(counts[0])]
+    before = place[0]
+    for count, x in zip(counts[1:], place[1:], strict=True):
+        if count == counts[-1] or (x - before > 26 and place[-1] - x > 26):
             ticks.append(float(count))
-            last = x
+            before = x
     axis.set_xticks(ticks, [plain(tick) for tick in ticks])
-    axis.minorticks_off()
+    axis.set_xticks([], minor=True)

@@ -17,12 +17,11 @@ from .claims import CLAIMS, claims_of
 from .curves import styles_of
 from .displays import DISPLAYS
 from .result_table import Results, read_results
-from .verdicts import Judgement, Verdict, judge
+from .verdicts import VERDICT_WORDS, Judgement, judge
 
 __all__ = ["write_report"]
 
 TITLE = "linkfield: the papers' experiments, rerun"
-VERDICTS: tuple[Verdict, ...] = ("reproduced", "partly", "not", "not decided")
 HOW_TO_READ = (
     "A verdict rests on comparisons between methods, paired over runs. The folds of a run are "
     "averaged first, then the numbers of constraints that the comparison names; the differences of "
@@ -115,7 +114,7 @@ def _summary(
     found: dict[str, Results], left_out: list[str], judgements: dict[str, Judgement]
 ) -> list[Block]:
     counts = Counter(judgement.verdict for judgement in judgements.values())
-    told = ", ".join(f"{counts[v]} {v}" for v in VERDICTS if counts[v])
+    told = ", ".join(f"{counts[v]} {words}" for v, words in VERDICT_WORDS.items() if counts[v])
     blocks: list[Block] = [Text(f"{len(judgements)} claims: {told}.")]
     missing = [name for name in DISPLAYS if name not in found]
     if missing:
@@ -133,7 +132,7 @@ def _summary(
     rows, links = [], {}
     for i, judgement in enumerate(judgements.values()):
         claim = judgement.claim
-        rows.append([claim.text, claim.source, claim.experiment, judgement.verdict])
+        rows.append([claim.text, claim.source, claim.experiment, VERDICT_WORDS[judgement.verdict]])
         links[i] = f"claim-{claim.key}"
     blocks += [
         Heading(2, "Verdicts", "verdicts"),
@@ -141,6 +140,7 @@ def _summary(
             ["claim", "source", "experiment", "verdict"],
             rows,
             "The figures behind each verdict stand under its claim, with the file they come from.",
+            words=frozenset({1, 2}),
             badges=frozenset({3}),
             links=links,
         ),

@@ -15,10 +15,18 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import rankdata
-from scipy.stats import t as student
+from scipy.special import ndtri, stdtrit
 
-__all__ = ["LEVEL", "Interval", "SignedRank", "holm", "interval", "runs_needed", "signed_rank"]
+__all__ = [
+    "LEVEL",
+    "Interval",
+    "SignedRank",
+    "holm",
+    "interval",
+    "runs_needed",
+    "share_interval",
+    "signed_rank",
+]
 
 FloatArray = NDArray[np.float64]
 
@@ -44,8 +52,20 @@ def interval(values: ArrayLike, level: float = 1 - LEVEL) -> Interval:
         return Interval(math.nan, math.nan, 0)
     if x.size == 1:
         return Interval(float(x[0]), math.nan, 1)
-    half = student.ppf(0.5 + level / 2, x.size - 1) * x.std(ddof=1) / math.sqrt(x.size)
+    half = stdtrit(x.size - 1, 0.5 + level / 2) * x.std(ddof=1) / math.sqrt(x.size)
     return Interval(float(x.mean()), float(half), int(x.size))
+
+
+def share_interval(values: ArrayLike, level: float = 1 - LEVEL) -> tuple[float, float]:
+    """Wilson's interval of the share of ones, which stays within 0 and 1 (Wilson 1927)."""
+    x = np.asarray(values, np.float64).ravel()
+    x = x[np.isfinite(x)]
+    if not x.size:
+        return math.nan, math.nan
+    n, share, z = x.size, float(x.mean()), float(ndtri(0.5 + level / 2))
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 class SignedRank(NamedTuple):
@@ -76,7 +96,9 @@ def signed_rank(differences: ArrayLike) -> SignedRank:
     d = d[size > 10.0**-DIGITS * max(scale, 1.0)]
     if not d.size:
         return SignedRank(1.0, 0, 0)
-    ranks = np.rint(2 * rankdata(np.round(np.abs(d) / scale, DIGITS))).astype(np.int64)
+    size = np.round(np.abs(d) / scale, DIGITS)
+    _, group, members = np.unique(size, return_inverse=True, return_counts=True)
+    ranks = (2 * np.cumsum(members) - members + 1)[group]
     total, positive = int(ranks.sum()), int(ranks[d > 0].sum())
     chance = np.zeros(total + 1)
     chance[0] = 1.0

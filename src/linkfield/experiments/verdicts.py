@@ -12,10 +12,26 @@ from .quantities import Quantity, Where, plain
 from .result_table import Results
 from .statistics import LEVEL, Interval, holm, interval, runs_needed, signed_rank
 
-__all__ = ["Check", "Claim", "Finding", "Judgement", "Verdict", "judge", "verdict_of"]
+__all__ = [
+    "VERDICT_WORDS",
+    "Check",
+    "Claim",
+    "Finding",
+    "Judgement",
+    "Verdict",
+    "judge",
+    "verdict_of",
+]
 
 FloatArray = NDArray[np.float64]
 Verdict = Literal["reproduced", "partly", "not", "not decided"]
+#: How a verdict is written.
+VERDICT_WORDS: dict[Verdict, str] = {
+    "reproduced": "reproduced",
+    "partly": "partly reproduced",
+    "not": "not reproduced",
+    "not decided": "not decided",
+}
 Outcome = Literal["holds", "reversed", "no clear difference", "does not hold", "not decided"]
 Relation = Literal["above", "not below", "close", "never below"]
 
