@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -150,7 +151,7 @@ def test_every_experiment_method_claim_and_verdict_is_there(page: str, markdown:
 def test_what_is_missing_is_said(markdown: str) -> None:
     assert "Not run, so missing here: basu2004, bilenko2004, law2005-synthetic, modern" in markdown
     assert "Not run: there is no basu2004.csv" in markdown
-    assert "law2005-teachers is unfinished: 360 of 999 cells" in markdown
+    assert "law2005-teachers: Unfinished: 360 of 999 cells." in markdown
     assert "Fewer runs than the paper: 12 here, 50 there" in markdown
     assert "Few runs: 2; no test can show anything with fewer than 6" in markdown
     assert "were not read: notes.csv" in markdown
@@ -275,3 +276,12 @@ def test_all_claims_of_an_experiment_stand_under_it(page: str) -> None:
     section = page[start:end]
     assert all(f'id="claim-{claim.key}"' in section for claim in claims_of("basu2003"))
     assert report_module.TITLE in page
+
+
+def test_without_matplotlib_the_remedy_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_experiment(tmp_path, "other", rising({"a": 0.1}), data=("X",), methods=("a",), runs=2)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"pip install 'linkfield\[plot\]'"):
+        write_report(tmp_path)

@@ -80,3 +80,26 @@ def test_binary_and_broken_json_are_refused(tmp_path: Path) -> None:
     file.with_suffix(".json").write_text("[]")
     with pytest.raises(ValueError, match="must hold an object"):
         read_results(file)
+
+
+def test_how_many_cells_there_will_be(tmp_path: Path) -> None:
+    grid = {"data": {"X": ""}, "methods": ["a", "b"], "constraints": [0, 1, 2], "noise": [0.0]}
+    planned = {**grid, "runs": 5, "folds": 10, "folds_run": 4}
+    options = {"data": ("X",), "methods": ("a",), "runs": 1}
+    values = rising({"a": 0.1})
+    for about, expected in (
+        ({"cells": 7}, 7),
+        ({"cells": None, "protocol": planned}, 2 * 3 * 5 * 4),
+        ({"cells": None, "protocol": grid}, None),
+    ):
+        file = write_experiment(tmp_path, "made", values, **options, **about)
+        assert read_results(file).expected == expected
+
+
+def test_capitals_of_data_names_make_no_difference(tmp_path: Path) -> None:
+    file = write_experiment(
+        tmp_path, "made", rising({"a": 0.1}), data=("News, i-divergence",), methods=("a",), runs=1
+    )
+    results = read_results(file)
+    assert results.data_name("News, I-divergence") == "News, i-divergence"
+    assert results.data_name("Iris") == "Iris"

@@ -16,7 +16,7 @@ from .quantities import Lead, Where, at, cells_of, plain
 from .result_table import Results
 from .statistics import Interval, interval, runs_needed
 
-__all__ = ["experiment_blocks"]
+__all__ = ["experiment_blocks", "unfinished"]
 
 
 def experiment_blocks(results: Results, styles: dict[str, Style]) -> list[Block]:
@@ -44,7 +44,7 @@ def experiment_blocks(results: Results, styles: dict[str, Style]) -> list[Block]
 def _about(results: Results, display: Display) -> list[Block]:
     """Say whose experiment it is, its protocol, and how to make it again."""
     about = results.about
-    paper = str(about.get("paper") or display.paper or "no paper named")
+    paper = display.paper or str(about.get("paper") or "No paper named")
     versions = about.get("versions") or {}
     told = ", ".join(f"{name} {version}" for name, version in versions.items()) or "unknown"
     blocks: list[Block] = [
@@ -68,11 +68,8 @@ def _about(results: Results, display: Display) -> list[Block]:
 
 
 def _parameters(results: Results) -> dict[str, Any]:
-    for key in ("protocol", "parameters", "protocol_parameters"):
-        found = results.about.get(key)
-        if isinstance(found, dict):
-            return found
-    return {}
+    found = results.about.get("protocol")
+    return found if isinstance(found, dict) else {}
 
 
 def _protocol(results: Results) -> str:
@@ -91,6 +88,15 @@ def _protocol(results: Results) -> str:
     return f"{text} Also: {listed}." if listed else text
 
 
+def unfinished(results: Results) -> str:
+    """Say how much of an experiment is there, if it is not finished; else nothing."""
+    if results.expected is not None and results.n_cells < results.expected:
+        return f"Unfinished: {results.n_cells} of {results.expected} cells."
+    if results.about and not results.about.get("finished"):
+        return f"Unfinished, or stopped before the end was recorded: {results.n_cells} cells."
+    return ""
+
+
 def _many(number: int, thing: str) -> str:
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
@@ -104,11 +110,10 @@ def _status(results: Results, display: Display) -> list[Block]:
         )
     elif results.expected is None:
         notes.append("The JSON file does not say how many cells there are to be.")
-    elif results.n_cells != results.expected:
-        state = "Unfinished" if results.n_cells < results.expected else "More than was planned"
-        notes.append(f"{state}: {results.n_cells} of {results.expected} cells.")
-    elif not results.about.get("finished"):
-        notes.append("All cells are there, but the JSON file does not say that it is finished.")
+    elif results.n_cells > results.expected:
+        notes.append(f"More cells than planned: {results.n_cells}, not {results.expected}.")
+    if unfinished(results):
+        notes.append(unfinished(results))
     runs = len(results.numbers("run"))
     if runs < runs_needed(1):
         notes.append(

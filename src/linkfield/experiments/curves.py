@@ -18,7 +18,17 @@ from .quantities import Where, cells_of, plain
 from .result_table import Results
 from .statistics import interval, share_interval
 
-__all__ = ["PALETTE", "Curve", "Panel", "Style", "as_png", "as_svg", "panels_of", "styles_of"]
+__all__ = [
+    "PALETTE",
+    "Curve",
+    "Panel",
+    "Style",
+    "as_png",
+    "as_svg",
+    "need_matplotlib",
+    "panels_of",
+    "styles_of",
+]
 
 FloatArray = NDArray[np.float64]
 
@@ -70,6 +80,7 @@ KNOWN = {
     "MPC-KMeans 2003": 3,
     "mean field": 3,
     "auto": 4,
+    "ICM, single rows": 5,
 }
 
 
@@ -97,6 +108,16 @@ class Panel:
 
     title: str
     curves: tuple[Curve, ...]
+
+
+def need_matplotlib() -> None:
+    """Raise with the remedy if matplotlib is not there."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise ImportError(
+            "the report's curves need matplotlib: pip install 'linkfield[plot]'"
+        ) from None
 
 
 def styles_of(methods: Iterable[str]) -> dict[str, Style]:

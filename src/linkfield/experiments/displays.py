@@ -16,7 +16,7 @@ SCORES: dict[str, tuple[str, bool | None]] = {
     "accuracy": ("accuracy", True),
     "recovered": ("share of runs that found the vertical clusters", True),
     "objective": ("objective", None),
-    "energy": ("energy", None),
+    "energy": ("energy", False),
     "seconds": ("seconds a fit", False),
     "iterations": ("iterations", None),
     "violated": ("violated constraints", None),
@@ -80,11 +80,11 @@ DISPLAYS = {
     ),
     "bilenko2004": Display(
         "000: Bilenko & Basu 2004",
-        "Five ways to make the assignment step of HMRF-KMeans with a learned metric; random pairs "
-        "from one half of the rows, pairwise F on the other half, energy and time.",
+        "Ways to make the assignment step of HMRF-KMeans with a learned metric; random pairs from "
+        "one half of the rows, pairwise F on the other, energy of the first assignment, time.",
         ("pairwise_f", "energy", "seconds"),
         ("Iris", "Protein", "Letter-IJL"),
-        ("ICM", "BP", "LP", "mean field", "auto"),
+        ("ICM, single rows", "ICM", "BP", "LP", "mean field", "auto"),
         10,
     ),
     "law2005-synthetic": Display(
@@ -145,7 +145,8 @@ def display_of(results: Results) -> Display:
 
 def in_order(names: list[str], order: tuple[str, ...]) -> list[str]:
     """Sort names: those listed first and in that order, then the others as they come."""
-    return [n for n in order if n in names] + [n for n in names if n not in order]
+    place = {name.casefold(): i for i, name in enumerate(order)}
+    return sorted(names, key=lambda name: place.get(name.casefold(), len(place)))
 
 
 def column_name(score: str) -> str:

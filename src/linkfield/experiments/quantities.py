@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from .displays import BASELINES
 from .result_table import Cells, Results
 
 __all__ = [
@@ -123,8 +124,8 @@ class Constant:
 class Score:
     """The score of a method, averaged over numbers of constraints.
 
-    A method that was run at one number of constraints only, while others were run at more, takes
-    no notice of constraints (K-Means): its score stands for every number.
+    The score of a baseline (K-Means) that was run at one number of constraints only stands for
+    every number, since it takes no notice of them.
     """
 
     method: str
@@ -133,7 +134,8 @@ class Score:
 
     def per_run(self, where: Where) -> PerRun:
         """Average over the chosen counts; a run without one of them gives nan."""
-        cells = cells_of(where._replace(data=self.data or where.data), self.method)
+        data = where.results.data_name(self.data) if self.data else where.data
+        cells = cells_of(where._replace(data=data), self.method)
         chosen = self.counts.pick(cells.counts)
         if not chosen.any():
             return PerRun(cells.runs, np.full(cells.runs.size, np.nan))
@@ -203,7 +205,7 @@ class Lead:
 def cells_of(where: Where, method: str) -> Cells:
     """Give a method's fold means at every number of constraints of its data set."""
     cells = where.results.cells(where.data, method, where.score, where.noise)
-    if cells.counts.size == 1:
+    if cells.counts.size == 1 and method in BASELINES:
         counts = np.array(where.results.numbers("constraints", data=where.data), np.float64)
         cells = Cells(cells.runs, counts, np.repeat(cells.values, counts.size, axis=1))
     return cells

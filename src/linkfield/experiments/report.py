@@ -9,12 +9,12 @@ from pathlib import Path
 from ..io.files import replacing
 from ._claim_section import claim_blocks
 from ._document import Block, Figure, Heading, Note, Table, Text
-from ._experiment_section import experiment_blocks
+from ._experiment_section import experiment_blocks, unfinished
 from ._harm import worse_than_nothing
 from ._html import to_html
 from ._markdown import to_markdown
 from .claims import CLAIMS, claims_of
-from .curves import styles_of
+from .curves import need_matplotlib, styles_of
 from .displays import DISPLAYS
 from .result_table import Results, read_results
 from .verdicts import VERDICT_WORDS, Judgement, judge
@@ -61,6 +61,7 @@ def write_report(
     if page.suffix != ".html":
         raise ValueError(f"path must end in .html, got {page.name!r}; the Markdown goes beside it")
     found, left_out = _read_all(folder)
+    need_matplotlib()
     blocks = _blocks(found, left_out)
     markdown = page.with_suffix(".md")
     pictures = page.parent / "figures"
@@ -120,11 +121,8 @@ def _summary(
     if missing:
         blocks.append(Note(f"Not run, so missing here: {', '.join(missing)}."))
     for results in found.values():
-        expected = results.expected
-        if expected is not None and results.n_cells < expected:
-            blocks.append(
-                Note(f"{results.name} is unfinished: {results.n_cells} of {expected} cells.")
-            )
+        if unfinished(results):
+            blocks.append(Note(f"{results.name}: {unfinished(results)}"))
     if left_out:
         blocks.append(
             Note(f"CSV files without a JSON file beside them were not read: {', '.join(left_out)}.")

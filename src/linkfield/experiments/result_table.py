@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import os
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -67,11 +68,19 @@ class Results:
 
     @cached_property
     def expected(self) -> int | None:
-        """How many cells there will be, as far as the JSON file says."""
-        for key in ("cells", "n_cells", "number_of_cells", "number of cells"):
-            if isinstance(self.about.get(key), int):
-                return int(self.about[key])
-        return None
+        """How many cells there will be: as recorded, else the size of the protocol's grid."""
+        if isinstance(self.about.get("cells"), int):
+            return int(self.about["cells"])
+        protocol = self.about.get("protocol")
+        sizes = ("data", "methods", "constraints", "noise", "runs", "folds_run")
+        if not isinstance(protocol, dict) or not all(key in protocol for key in sizes):
+            return None
+        grid = [protocol[key] for key in sizes]
+        return math.prod(size if isinstance(size, int) else len(size) for size in grid)
+
+    def data_name(self, name: str) -> str:
+        """Give a data set's name as this file spells it; capitals make no difference."""
+        return next((n for n in self.names("data") if n.casefold() == name.casefold()), name)
 
     def names(self, key: str, **chosen: Any) -> list[str]:
         """Return the data sets or methods, in the order of the file."""

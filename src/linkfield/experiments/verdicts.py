@@ -146,7 +146,8 @@ def judge(claim: Claim, results: Results | None) -> Judgement:
     findings = []
     for check in claim.checks:
         for data in check.data or results.names("data"):
-            findings.append(_measure(check, Where(results, data, check.score, check.noise)))
+            name = results.data_name(data)
+            findings.append(_measure(check, Where(results, name, check.score, check.noise)))
     findings = _decide(findings)
     verdict = verdict_of([finding.outcome for finding in findings], claim.need)
     open_ = [f for f in findings if f.outcome == "not decided"]
