@@ -104,10 +104,11 @@ class Curve(NamedTuple):
 
 @dataclass(frozen=True)
 class Panel:
-    """One data set, at one noise."""
+    """One data set, at one noise; ``beside`` panels stand in one row (0: as many as fit)."""
 
     title: str
     curves: tuple[Curve, ...]
+    beside: int = 0
 
 
 def need_matplotlib() -> None:
@@ -154,7 +155,7 @@ def panels_of(
             curves = [curve for curve in curves if np.isfinite(curve.mean).any()]
             title = name if len(noises) == 1 else f"{name}, {100 * noise:g}% wrong"
             if curves:
-                panels.append(Panel(title, tuple(curves)))
+                panels.append(Panel(title, tuple(curves), len(noises) if len(noises) > 1 else 0))
     return tuple(panels)
 
 
@@ -230,10 +231,10 @@ def _figure(
     xlabel: str,
     log: bool,
 ) -> Any:
-    """Lay the panels out, up to three in a row, with one legend below."""
+    """Lay the panels out, up to three in a row if they do not say, with one legend below."""
     from matplotlib.figure import Figure
 
-    columns = min(3, len(panels)) if len(panels) != 4 else 2
+    columns = panels[0].beside or (2 if len(panels) == 4 else min(3, len(panels)))
     rows = -(-len(panels) // columns)
     figure = Figure(figsize=(3.6 * columns + 0.8, 2.75 * rows + 0.7), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False)
@@ -255,7 +256,7 @@ def _figure(
         axis.spines[["left", "bottom"]].set_color(ink)
     for axis in axes[:, 0]:
         axis.set_ylabel(ylabel, fontsize=9, color=ink)
-    for axis in axes[-1, :]:
+    for axis in axes.flat[max(0, len(panels) - columns) : len(panels)]:
         axis.set_xlabel(xlabel, fontsize=9, color=ink)
     found = [axis.get_legend_handles_labels() for axis in axes.flat]
     legend = {n: h for handles, names in found for h, n in zip(handles, names, strict=True)}
