@@ -1,0 +1,346 @@
+"""Do my constraints help? Answered on the user's own data, by constraints that fits do not see."""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.utils.validation import _num_samples
+
+from .._random import RandomState, as_generator
+from ..constraints import Constraints
+from ..evaluation import adjusted_rand
+from ._held_out import Answer, Question, Split, answer, asked, draw_splits
+from ._help_report import (
+    HELP,
+    HURT,
+    MEASURES,
+    PAIRS,
+    SAME,
+    SPLITS,
+    TOO_FEW,
+    WEIGHTS,
+    ConstraintsHelp,
+)
+from ._paired import Effect, effects
+
+__all__ = ["ConstraintsHelp", "constraints_help"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+#: With fewer pairs, or with 0 inside an interval that reaches further than this to either side,
+#: nothing can be told.
+FEWEST_PAIRS, WIDEST = 20, 0.2
+
+
+def constraints_help(
+    estimator: Any,
+    X: Any,
+    constraints: Constraints,
+    *,
+    n_splits: int = 5,
+    n_repeats: int = 4,
+    weights: Sequence[float] | None = None,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+) -> ConstraintsHelp:
+    """Say whether constraints help an estimator on some data.
+
+    Bad constraint sets can make a clustering worse (Davidson, Wagstaff & Basu 2006), and without
+    labels nobody would see it. But constraints that help also make the fit keep constraints that
+    it has not seen. So the constraints of some rows are hidden, in turn; copies of the estimator
+    are fitted with those of the other rows, and with none; and the hidden constraints judge both.
+    The verdict is that of the balanced share kept, (must-links kept + cannot-links kept) / 2,
+    which is 1/2 for any clustering that knows nothing of the constraints.
+
+    Parameters
+    ----------
+    estimator : estimator
+        :class:`~linkfield.HMRFKMeans`, its relatives,
+        :class:`~linkfield.ConstrainedGaussianMixture` or any other whose ``fit`` takes
+        ``constraints=``. It is copied and left as it is.
+    X : array, sparse matrix or data frame of shape (n_samples, n_features)
+    constraints : Constraints
+        Pairs or labels; ``Constraints.from_labels(partial_labels)`` makes them of labels.
+    n_splits : int, default=5
+        Every repeat deals rows out to so many folds, rows that must-links join together, and
+        hides the constraints of one fold at a time. A pair is held out when either row is hidden;
+        nothing that the others entail is then known about it.
+    n_repeats : int, default=4
+    weights : sequence of float, optional
+        Values of the estimator's ``constraint_weight`` (``strength`` of a mixture) to try as well,
+        on the same splits.
+    random_state : int, Generator, RandomState or None, default=None
+        Draws the splits, and the ``random_state`` of every fit: fits with and without constraints
+        have the same.
+    n_jobs : int or None, default=None
+        Processes, as in joblib; the result does not depend on it.
+
+    Returns
+    -------
+    ConstraintsHelp
+        The verdict, and what it rests on.
+
+    Notes
+    -----
+    The interval says how far the difference may be due to the choice of pairs, of splits and of
+    starts: its variance is that over pairs, those that share rows taken together, plus that over
+    repeats. Repeats alone would not do, since they all look at the same pairs.
+
+    Hard constraints stay hard. Constraints that the estimator cannot be fitted with, since they
+    contradict each other or need more clusters, raise what its ``fit`` raises.
+
+    Examples
+    --------
+    Groups that differ in one feature; another one is louder and means nothing.
+
+    >>> import numpy as np
+    >>> from linkfield import Constraints, PCKMeans, constraints_help
+    >>> rng = np.random.default_rng(0)
+    >>> group = np.repeat([0, 1], 60)
+    >>> X = np.column_stack([group + rng.normal(0, 0.3, 120), rng.normal(0, 1, 120)])
+    >>> known = Constraints.from_labels(group, n_pairs=80, random_state=0)
+    >>> found = constraints_help(PCKMeans(2), X, known, n_repeats=2, random_state=0)
+    >>> found.verdict
+    'they help'
+    """
+    n_rows = _checked(estimator, X, constraints, n_splits, n_repeats)
+    name, settings = _settings(estimator, weights)
+    rng = as_generator(random_state)
+    question = asked(constraints, n_splits, rng)
+    if question.n_units < 2 or len(question.ends) < 2:
+        return _nothing(constraints, question)
+    n_splits = min(n_splits, question.n_units)
+    splits = draw_splits(constraints, question, n_splits, n_repeats, rng)
+    free = np.setdiff1d(np.arange(n_rows), question.rows)
+    try:
+        answers: list[Answer] = Parallel(n_jobs=n_jobs)(
+            delayed(answer)(estimator, X, split, question, settings, free) for split in splits
+        )
+    except ValueError as error:
+        error.add_note("raised by a fit with a part of the constraints, inside constraints_help")
+        raise
+    return _report(constraints, question, splits, answers, free, weights, settings, name)
+
+
+def _checked(estimator: Any, X: Any, constraints: Any, n_splits: Any, n_repeats: Any) -> int:
+    """Refuse what makes no sense; return the number of rows."""
+    if not isinstance(constraints, Constraints):
+        raise TypeError(
+            f"constraints must be a linkfield.Constraints, got {type(constraints).__name__}; make "
+            "one of labels with Constraints.from_labels(partial_labels)"
+        )
+    for name, value, least in (("n_splits", n_splits, 2), ("n_repeats", n_repeats, 1)):
+        if not isinstance(value, int | np.integer) or value < least:
+            raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
+    taken = inspect.signature(estimator.fit).parameters.values()
+    if not any(p.name == "constraints" or p.kind is p.VAR_KEYWORD for p in taken):
+        raise TypeError(
+            f"{type(estimator).__name__}.fit takes no constraints=; pass an estimator that does, "
+            "such as linkfield.HMRFKMeans"
+        )
+    n_rows = int(_num_samples(X))
+    ids = constraints.sample_id
+    if ids is not None and (len(ids) != n_rows or not constraints.knows_positions):
+        raise ValueError(
+            "the constraints name rows by id: pass constraints.align(ids) with the id of every row "
+            "of X, in order"
+        )
+    constraints.check_rows(n_rows)
+    return n_rows
+
+
+def _settings(
+    estimator: Any, weights: Sequence[float] | None
+) -> tuple[str, list[dict[str, float]]]:
+    """Return what the weight is called, and the parameters to try: the estimator's own first."""
+    if weights is None:
+        return "constraint_weight", [{}]
+    if len(weights) == 0:
+        raise ValueError("weights is empty; give some values to try, such as (0.01, 0.1, 1)")
+    parameters = estimator.get_params()
+    for name in ("constraint_weight", "strength"):
+        if name in parameters:
+            return name, [{}, *({name: float(w)} for w in weights)]
+    raise ValueError(
+        f"{type(estimator).__name__} has no constraint_weight to try values of; leave weights out"
+    )
+
+
+def _nothing(constraints: Constraints, question: Question) -> ConstraintsHelp:
+    """Return the answer where there is too little even to split."""
+    n = len(question.ends)
+    note = f"{n} pair{'' if n == 1 else 's'} cannot be split into some to fit with and some to test"
+    measures = np.full(1, np.nan, dtype=MEASURES)
+    measures["measure"], measures["n_pairs"] = "balanced", n
+    return ConstraintsHelp(
+        TOO_FEW,
+        measures,
+        np.empty(0, dtype=SPLITS),
+        np.empty(0, dtype=PAIRS),
+        n_contradictions=len(constraints.conflicts()),
+        notes=(note + ".",),
+    )
+
+
+class _Kept:
+    """Shares kept by repeat and pair, for every fit; the first is that without constraints."""
+
+    def __init__(self, question: Question, splits: list[Split], answers: list[Answer]) -> None:
+        n_fits, n_repeats = len(answers[0].kept), splits[-1].repeat + 1
+        times = np.zeros((n_repeats, len(question.ends)))
+        kept = np.zeros((n_fits, *times.shape))
+        together, folds = np.zeros((n_fits, n_repeats)), np.zeros(n_repeats)
+        for split, found in zip(splits, answers, strict=True):
+            times[split.repeat, split.held_out] += 1
+            kept[:, split.repeat, split.held_out] += found.kept
+            together[:, split.repeat] += found.together
+            folds[split.repeat] += 1
+        self.question, self.shares, self.together = question, kept / times, together / folds
+
+    def gain(self, fit: int) -> dict[str, Effect]:
+        """Return by how much a fit with constraints keeps more than one without."""
+        values = self.shares[fit] - self.shares[0]
+        chance = self.together[fit] - self.together[0]
+        return effects(values, self.question.must, self.question.unit, chance)
+
+    def level(self, fit: int) -> dict[str, Effect]:
+        """Return by how much the shares that a fit keeps exceed 1/2."""
+        question = self.question
+        values, chance = self.shares[fit] - 0.5, self.together[fit] - 0.5
+        return effects(values, question.must, question.unit, chance)
+
+    def lines(self, fit: int) -> list[tuple[Any, ...]]:
+        """Return the measures of a fit with constraints, as in the table of measures."""
+        with_, without, gain = self.level(fit), self.level(0), self.gain(fit)
+        must = self.question.must
+        count = {"must-link": must.sum(), "cannot-link": (~must).sum(), "balanced": len(must)}
+        return [
+            (name, n, with_[name].estimate + 0.5, without[name].estimate + 0.5, *gain[name])
+            for name, n in count.items()
+        ]
+
+
+def _report(
+    constraints: Constraints,
+    question: Question,
+    splits: list[Split],
+    answers: list[Answer],
+    free: IntArray,
+    weights: Sequence[float] | None,
+    settings: list[dict[str, float]],
+    name: str,
+) -> ConstraintsHelp:
+    kept = _Kept(question, splits, answers)
+    measures = np.array(kept.lines(1), dtype=MEASURES)
+    stability = _stability(splits, answers, len(answers[0].labels[0]))
+    tried = _tried(kept, weights)
+    return ConstraintsHelp(
+        _verdict(measures[-1]),
+        measures,
+        _table(question, splits, answers),
+        _pairs(kept),
+        *stability,
+        agreement=float(np.mean([found.agreement for found in answers])),
+        informativeness=1.0 - float(kept.shares[0].mean()),
+        n_contradictions=len(constraints.conflicts()),
+        weights=tried,
+        best_weight=None if tried is None else _best(tried),
+        weight_name=name,
+        n_fits=len(splits) * (len(settings) + 1),
+        n_free=len(free),
+        warned=dict(Counter(text for found in answers for text in found.warned)),
+        notes=tuple(_notes(kept, measures, answers)),
+    )
+
+
+def _verdict(balanced: Any) -> str:
+    low, high = float(balanced["low"]), float(balanced["high"])
+    if balanced["n_pairs"] < FEWEST_PAIRS or np.isnan(low):
+        return TOO_FEW
+    if low > 0:
+        return HELP
+    if high < 0:
+        return HURT
+    return TOO_FEW if high - low > 2 * WIDEST else SAME
+
+
+def _notes(kept: _Kept, measures: NDArray[Any], answers: list[Answer]) -> list[str]:
+    notes = []
+    if all(found.one_cluster for found in answers):
+        notes.append("Every fit found a single cluster, and constraints cannot change that.")
+    elif kept.level(1)["balanced"].low <= 0 and kept.level(0)["balanced"].low <= 0:
+        notes.append(
+            "Neither clustering is shown to keep held-out constraints better than chance (1/2): "
+            "what some of the constraints say, the data and the others do not bear out."
+        )
+    missing = [str(line["measure"]) for line in measures[:2] if line["n_pairs"] == 0]
+    if missing:
+        notes.append(f"There is no {missing[0]}: in the balanced share any two rows stand for it.")
+    return notes
+
+
+def _table(question: Question, splits: list[Split], answers: list[Answer]) -> NDArray[Any]:
+    """Return the shares kept in every split."""
+    lines = []
+    for split, found in zip(splits, answers, strict=True):
+        must = question.must[split.held_out]
+        shares = [
+            found.kept[fit, kind].mean() if kind.any() else np.nan
+            for kind in (must, ~must)
+            for fit in (1, 0)
+        ]
+        counts = (int(must.sum()), int((~must).sum()))
+        lines.append((split.repeat, split.fold, *counts, *shares, found.agreement))
+    return np.array(lines, dtype=SPLITS)
+
+
+def _pairs(kept: _Kept) -> NDArray[Any]:
+    """Return how often every pair is kept."""
+    question = kept.question
+    table = np.empty(len(question.ends), dtype=PAIRS)
+    table["a"], table["b"] = question.ends.T
+    table["kind"] = np.where(question.must, "must", "cannot")
+    table["kept_without"], table["kept_with"] = kept.shares[:2].mean(axis=1)
+    return table
+
+
+def _stability(splits: list[Split], answers: list[Answer], n_rows: int) -> tuple[float, float]:
+    """Return the mean ARI between folds of one repeat, with constraints and without."""
+    scores = []
+    for (one, first), (other, second) in combinations(zip(splits, answers, strict=True), 2):
+        if one.repeat != other.repeat:
+            continue
+        outside = np.ones(n_rows, dtype=bool)
+        outside[one.training.tied_rows()] = False
+        outside[other.training.tied_rows()] = False
+        if outside.sum() > 1:
+            pair = zip(first.labels, second.labels, strict=True)
+            scores.append([adjusted_rand(a, b, rows=outside) for a, b in pair])
+    if not scores:
+        return np.nan, np.nan
+    without, with_ = np.mean(scores, axis=0)
+    return float(with_), float(without)
+
+
+def _tried(kept: _Kept, weights: Sequence[float] | None) -> NDArray[Any] | None:
+    """Return what every weight keeps."""
+    if weights is None:
+        return None
+    lines = []
+    for k, weight in enumerate(weights):
+        must, cannot, balanced = kept.lines(k + 2)
+        lines.append((float(weight), must[2], cannot[2], *balanced[2:]))
+    return np.array(lines, dtype=WEIGHTS)
+
+
+def _best(tried: NDArray[Any]) -> float:
+    best = tried[tried["kept_with"] >= tried["kept_with"].max() - 1e-12]
+    return float(best["weight"].min())
