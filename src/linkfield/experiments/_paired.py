@@ -3,7 +3,9 @@
 Pairs that share a row are no independent witnesses, and repeats that hold the same pairs out in
 another order are no new ones. So the variance is that over pairs, with all products of pairs that
 share a unit of rows (the dyadic sandwich of Fafchamps & Gubert 2007), plus that over repeats, which
-has what splits and starts add.
+has what splits and starts add. The former counts twice: rows that are hidden in turn also teach
+each other, so that luck which row i brings to row j comes back from j to i, and no product of two
+pairs shows it. (With labels drawn by chance the standard deviation is √2 of the sandwich's.)
 """
 
 from __future__ import annotations
@@ -95,7 +97,7 @@ def _effect(part: _Part, unit: IntArray, chosen: BoolArray) -> Effect:
 
 
 def _dyadic(share: FloatArray, unit: IntArray) -> float:
-    """Return Σ e_p e_q over all pairs p, q of rows that share a unit; at least that of one dyad.
+    """Return 2 Σ e_p e_q over all pairs p, q of rows that share a unit; at least Σ e² over dyads.
 
     Summed by unit, products within one dyad come twice, and are taken off once.
     """
@@ -106,5 +108,5 @@ def _dyadic(share: FloatArray, unit: IntArray) -> float:
     across = np.zeros(len(by_dyad), dtype=bool)
     across[dyad] = a != b
     by_unit = np.bincount(a, share, n) + np.bincount(b, np.where(a != b, share, 0.0), n)
-    own = float(by_dyad @ by_dyad)
-    return max(float(by_unit @ by_unit) - float(by_dyad[across] @ by_dyad[across]), own)
+    shared = float(by_unit @ by_unit) - float(by_dyad[across] @ by_dyad[across])
+    return max(2 * shared, float(by_dyad @ by_dyad))

@@ -102,12 +102,12 @@ def constraints_help(
     Groups that differ in one feature; another one is louder and means nothing.
 
     >>> import numpy as np
-    >>> from linkfield import Constraints, PCKMeans, constraints_help
+    >>> from linkfield import Constraints, HMRFKMeans, constraints_help
     >>> rng = np.random.default_rng(0)
     >>> group = np.repeat([0, 1], 60)
     >>> X = np.column_stack([group + rng.normal(0, 0.3, 120), rng.normal(0, 1, 120)])
     >>> known = Constraints.from_labels(group, n_pairs=80, random_state=0)
-    >>> found = constraints_help(PCKMeans(2), X, known, n_repeats=2, random_state=0)
+    >>> found = constraints_help(HMRFKMeans(2), X, known, n_repeats=2, random_state=0)
     >>> found.verdict
     'they help'
     """
@@ -174,12 +174,19 @@ def _settings(
     )
 
 
+def _counts(question: Question) -> dict[str, int]:
+    """Return how many pairs every measure rests on."""
+    n, n_must = len(question.must), int(question.must.sum())
+    return {"must-link": n_must, "cannot-link": n - n_must, "balanced": n}
+
+
 def _nothing(constraints: Constraints, question: Question) -> ConstraintsHelp:
     """Return the answer where there is too little even to split."""
     n = len(question.ends)
     note = f"{n} pair{'' if n == 1 else 's'} cannot be split into some to fit with and some to test"
-    measures = np.full(1, np.nan, dtype=MEASURES)
-    measures["measure"], measures["n_pairs"] = "balanced", n
+    unknown = [np.nan] * 6
+    lines = [(name, count, *unknown) for name, count in _counts(question).items()]
+    measures = np.array(lines, dtype=MEASURES)
     return ConstraintsHelp(
         TOO_FEW,
         measures,
@@ -220,11 +227,9 @@ class _Kept:
     def lines(self, fit: int) -> list[tuple[Any, ...]]:
         """Return the measures of a fit with constraints, as in the table of measures."""
         with_, without, gain = self.level(fit), self.level(0), self.gain(fit)
-        must = self.question.must
-        count = {"must-link": must.sum(), "cannot-link": (~must).sum(), "balanced": len(must)}
         return [
             (name, n, with_[name].estimate + 0.5, without[name].estimate + 0.5, *gain[name])
-            for name, n in count.items()
+            for name, n in _counts(self.question).items()
         ]
 
 
