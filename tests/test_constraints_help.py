@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.stats import ttest_rel
+from scipy.stats import t, ttest_rel
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 
@@ -195,30 +195,54 @@ def test_the_interval_of_independent_pairs_is_the_usual_one():
     rng = np.random.default_rng(0)
     n = 400
     with_, without = 1.0 * (rng.random((2, n)) < [[0.8], [0.6]])
-    values = (with_ - without)[None]
-    must = np.ones(n, dtype=bool)
+    values = np.repeat((with_ - without)[None, :, None], 2, axis=2)
     unit = np.arange(2 * n).reshape(n, 2)
-    found = effects(values, must, unit, np.zeros(1))["must-link"]
+    found = effects(values, np.ones(n, dtype=bool), unit, np.zeros(1))["must-link"]
     usual = ttest_rel(with_, without).confidence_interval()
     width = usual.high - usual.low
     assert_allclose(found.estimate, (usual.high + usual.low) / 2)
-    # Doubled, since pairs that are held out in turn teach each other.
-    assert_allclose(found.high - found.low, width * np.sqrt(2), rtol=0.01)
+    assert width < found.high - found.low < 1.01 * width
 
 
-def test_the_sandwich_sums_over_all_pairs_that_share_a_unit():
+@pytest.mark.parametrize("case", ["sandwich", "hidden", "dyads"])
+def test_the_variance_is_the_greatest_of_three(case):
+    """Each is the greatest in turn, and equals its formula, pair by pair."""
     rng = np.random.default_rng(1)
-    unit, values = rng.integers(0, 12, (60, 2)), rng.normal(size=(1, 60))
-    must = rng.random(60) < 0.5
-    e = np.where(must, values[0] - values[0, must].mean(), values[0] - values[0, ~must].mean())
-    e /= 2 * np.where(must, must.sum(), (~must).sum())
+    n, m = 60, 12
+    unit = rng.integers(0, m, (n, 2))
+    if case == "sandwich":  # what a unit adds it adds in all its pairs
+        values = np.repeat(rng.normal(size=m)[unit].sum(axis=1)[:, None], 2, axis=1)
+    elif case == "hidden":  # it does so only when it is hidden itself
+        values = rng.normal(size=m)[unit]
+        values -= 0.9 * values.mean(axis=1, keepdims=True)
+    else:  # a ring: at every unit a good pair and a bad one
+        unit = np.column_stack([np.arange(n), np.arange(1, n + 1)]) % m
+        values = np.repeat((-1.0) ** np.arange(n)[:, None], 2, axis=1)
+    e = (values - values.mean()) / (2 * n)
+    both = e.sum(axis=1)
     share = (unit[:, None, :, None] == unit[None, :, None, :]).any(axis=(2, 3))
-    floor = (1 / must.sum() ** 2 + 1 / (~must).sum() ** 2) / 4
     dyad = np.unique(np.sort(unit, axis=1), axis=0, return_inverse=True)[1].ravel()
-    least = (np.bincount(dyad, e) ** 2).sum()
-    variance = max(2 * e @ share @ e, least) * 12 / 11 + floor
-    found = effects(values, must, unit, np.zeros(1))["balanced"]
-    assert_allclose((found.high - found.low) / 2, 2.200985 * np.sqrt(variance), rtol=1e-6)
+    by_unit = np.array([e[unit == u].sum() for u in range(m)])
+    three = {
+        "sandwich": both @ share @ both,
+        "hidden": 2 * (by_unit**2).sum(),
+        "dyads": (np.bincount(dyad, both) ** 2).sum(),
+    }
+    assert max(three, key=three.get) == case
+    found = effects(values[None], np.ones(n, dtype=bool), unit, np.zeros(1))["must-link"]
+    variance = three[case] * m / (m - 1) + 1 / n**2
+    assert_allclose((found.high - found.low) / 2, t.ppf(0.975, m - 1) * np.sqrt(variance))
+
+
+def test_repeats_that_differ_widen_the_interval():
+    rng = np.random.default_rng(0)
+    values = np.repeat(rng.normal(size=(1, 50, 2)), 4, axis=0)
+    must, unit = np.ones(50, dtype=bool), np.arange(100).reshape(50, 2)
+    shifted = values + np.array([-1.0, 1.0, -1.0, 1.0])[:, None, None]
+    one, other = (effects(v, must, unit, np.zeros(4))["must-link"] for v in (values, shifted))
+    assert_allclose(one.estimate, other.estimate)
+    error = [(x.high - x.low) / 2 / t.ppf(0.975, 99) for x in (one, other)]
+    assert_allclose(error[1] ** 2 - error[0] ** 2, (4 / 3) / 4)
 
 
 # ------------------------------------------------------------------ the verdict
@@ -257,7 +281,7 @@ def test_wrong_constraints_hurt_what_the_data_show():
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["kinds by chance", "labels by chance", "only cannot-links"])
 def test_without_information_the_interval_covers_nothing(kind):
-    """About 95% of the intervals hold 0; 40 of 50 or fewer would be less than one in 10,000."""
+    """About 95% of the intervals hold 0; 40 of 50 or fewer would be less than one in 5,000."""
     covered = 0
     for seed in range(50):
         X, group, rng = three_blobs(seed)
@@ -269,7 +293,8 @@ def test_without_information_the_interval_covers_nothing(kind):
             known = Constraints(
                 cannot_link=np.column_stack([known.pairs()["a"], known.pairs()["b"]])
             )
-        low, high = constraints_help(HMRFKMeans(3), X, known, random_state=seed).interval
+        found = constraints_help(HMRFKMeans(3), X, known, n_repeats=2, random_state=seed)
+        low, high = found.interval
         covered += low <= 0 <= high
     assert covered > 40
 

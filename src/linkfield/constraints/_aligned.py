@@ -131,7 +131,7 @@ class KnownRows:
     def without(self, rows: Any) -> Self:
         """Return what is said of all but ``rows`` (positions or a mask); numbers stay as they are.
 
-        A pair goes with either of its rows, so nothing is left that touches them.
+        A pair goes with either of its rows; a group keeps those of its rows that stay.
         """
         gone = np.asarray(rows)
         gone = as_row_positions(np.flatnonzero(gone) if gone.dtype == bool else gone)

@@ -48,13 +48,17 @@ class Question(NamedTuple):
 
 
 class Split(NamedTuple):
-    """One fit's share: the constraints that it sees, and the pairs (by number) that it does not."""
+    """One fit's share: the constraints that it sees, and the pairs (by number) that it does not.
+
+    ``hidden`` says which of the two rows of a held-out pair are hidden: at least one is.
+    """
 
     repeat: int
     fold: int
     seed: int
     training: Constraints
     held_out: IntArray
+    hidden: BoolArray
 
 
 class Answer(NamedTuple):
@@ -135,7 +139,7 @@ def draw_splits(
 ) -> list[Split]:
     """Deal the units out to folds of about equally many rows, anew in every repeat.
 
-    Every unit is hidden once a repeat, so every pair is held out once or twice.
+    Every row is hidden once a repeat, so every pair is held out once or twice.
     """
     size = np.bincount(question.unit_of_row, minlength=question.n_units)
     found = []
@@ -146,10 +150,11 @@ def draw_splits(
         fold_of[order] = before * n_splits // size.sum()
         seeds = rng.integers(2**31, size=n_splits)
         for fold in np.unique(fold_of).tolist():
-            hidden = question.rows[fold_of[question.unit_of_row] == fold]
-            held_out = np.flatnonzero((fold_of[question.unit] == fold).any(axis=1))
-            training = constraints.without(hidden)
-            found.append(Split(repeat, fold, int(seeds[fold]), training, held_out))
+            training = constraints.without(question.rows[fold_of[question.unit_of_row] == fold])
+            hidden = fold_of[question.unit] == fold
+            held_out = np.flatnonzero(hidden.any(axis=1))
+            seed = int(seeds[fold])
+            found.append(Split(repeat, fold, seed, training, held_out, hidden[held_out]))
     return found
 
 

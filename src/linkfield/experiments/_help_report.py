@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["HELP", "HURT", "MEASURES", "PAIRS", "SAME", "SPLITS", "TOO_FEW", "WEIGHTS"]
+__all__ = [
+    "HELP",
+    "HURT",
+    "MEASURES",
+    "PAIRS",
+    "SAME",
+    "SPLITS",
+    "TOO_FEW",
+    "WEIGHTS",
+    "ConstraintsHelp",
+]
 
 HELP, HURT = "they help", "they hurt"
 SAME, TOO_FEW = "no difference shown", "too few constraints to tell"
@@ -82,6 +92,8 @@ class ConstraintsHelp:
         balanced, and the difference of the latter to a fit without constraints.
     best_weight : float or None
         The weight that keeps most, the smallest of them if several do.
+    weight_name : str
+        What the estimator calls it.
     n_fits, n_free : int
         Number of fits, and of rows that no constraint names.
     warned : dict
@@ -145,7 +157,8 @@ class ConstraintsHelp:
             yield f"Held-out constraints kept, balanced, by {self.weight_name}:"
             for line in self.weights:
                 best = "  <- best" if line["weight"] == self.best_weight else ""
-                yield f"  {line['weight']:>11g} {line['kept_with']:>21.3f}{_change(line):>36}{best}"
+                kept = f"{line['kept_with']:>14.3f} {'':8}"
+                yield f"  {line['weight']:<11g} {kept}   {_change(line)}{best}"
         yield from self.notes
         if self.warned:
             text, _ = max(self.warned.items(), key=lambda item: item[1])

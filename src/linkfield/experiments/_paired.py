@@ -1,11 +1,15 @@
 """Differences between labellings over pairs of rows, and how uncertain they are.
 
-Pairs that share a row are no independent witnesses, and repeats that hold the same pairs out in
-another order are no new ones. So the variance is that over pairs, with all products of pairs that
-share a unit of rows (the dyadic sandwich of Fafchamps & Gubert 2007), plus that over repeats, which
-has what splits and starts add. The former counts twice: rows that are hidden in turn also teach
-each other, so that luck which row i brings to row j comes back from j to i, and no product of two
-pairs shows it. (With labels drawn by chance the standard deviation is √2 of the sandwich's.)
+Repeats that hold the same pairs out in another order are no new witnesses, so the variance is that
+over pairs, plus that over repeats, which has what splits and starts add. Pairs that share a row are
+no independent witnesses either. Let pair p add e_p to the error of the mean, a part of it, e_pa, on
+those occasions when its row a is hidden. The variance over pairs is the greatest of
+
+- Σ e_p e_q over pairs p, q that share a unit of rows (Fafchamps & Gubert 2007);
+- 2 Σ_u h_u², h_u = Σ e_pa over the rows a of unit u: rows that are hidden in turn teach each
+  other, so that the luck that u brings to v comes back from v to u, which no product above shows.
+  This counts where constraints hold no information and every row is in many of them;
+- Σ e² over dyads, the pairs between the same two units taken together.
 """
 
 from __future__ import annotations
@@ -36,7 +40,7 @@ class _Part(NamedTuple):
     """Something that is averaged: its value in every repeat, and what makes it uncertain."""
 
     by_repeat: FloatArray  # (n_repeats,)
-    share: FloatArray  # (n_pairs,) each pair's part in the mean's error
+    share: FloatArray  # (n_pairs, 2) each pair's part in the mean's error, by hidden end
     floor: float
 
 
@@ -50,7 +54,8 @@ def effects(
 
     Parameters
     ----------
-    values : array (n_repeats, n_pairs)
+    values : array (n_repeats, n_pairs, 2)
+        The value of every pair when its first, and when its second row is hidden.
     must : bool array (n_pairs,)
     unit : int array (n_pairs, 2)
         The units of rows that each pair joins.
@@ -63,20 +68,19 @@ def effects(
         (one.share + other.share) / 2,
         (one.floor + other.floor) / 4,
     )
-    found = {
+    return {
         "must-link": _effect(one, unit, must),
         "cannot-link": _effect(other, unit, ~must),
+        "balanced": _effect(both, unit, np.ones(len(must), dtype=bool)),
     }
-    found["balanced"] = _effect(both, unit, np.ones(len(must), dtype=bool))
-    return found
 
 
 def _part(values: FloatArray, chosen: BoolArray, chance: FloatArray) -> _Part:
     n = int(chosen.sum())
     if n == 0:
-        return _Part(chance, np.zeros(len(chosen)), 0.0)
-    by_repeat = values[:, chosen].mean(axis=1)
-    share = np.where(chosen, values.mean(axis=0) - by_repeat.mean(), 0.0) / n
+        return _Part(chance, np.zeros(values.shape[1:]), 0.0)
+    by_repeat = values[:, chosen].mean(axis=(1, 2))
+    share = np.where(chosen[:, None], values.mean(axis=0) - by_repeat.mean(), 0.0) / (2 * n)
     # As if there were two pairs more, half a pair each that turned to the better and to the worse
     # (Agresti & Min 2005): a few pairs that all say the same are not certain.
     return _Part(by_repeat, share, 1.0 / n**2)
@@ -86,7 +90,7 @@ def _effect(part: _Part, unit: IntArray, chosen: BoolArray) -> Effect:
     estimate, n_units = float(part.by_repeat.mean()), len(np.unique(unit[chosen]))
     if n_units < 2:  # nothing there, or nobody knows how certain it is
         return Effect(estimate if chosen.any() else np.nan, np.nan, np.nan, np.nan)
-    variance = _dyadic(part.share[chosen], unit[chosen]) * n_units / (n_units - 1) + part.floor
+    variance = _over_pairs(part.share[chosen], unit[chosen]) * n_units / (n_units - 1) + part.floor
     n_repeats = len(part.by_repeat)
     if n_repeats > 1:
         variance += part.by_repeat.var(ddof=1) / n_repeats
@@ -96,17 +100,17 @@ def _effect(part: _Part, unit: IntArray, chosen: BoolArray) -> Effect:
     return Effect(estimate, estimate - margin, estimate + margin, p_value)
 
 
-def _dyadic(share: FloatArray, unit: IntArray) -> float:
-    """Return 2 Σ e_p e_q over all pairs p, q of rows that share a unit; at least Σ e² over dyads.
+def _over_pairs(share: FloatArray, unit: IntArray) -> float:
+    """Return the variance over pairs, from each pair's parts in the error and their units.
 
     Summed by unit, products within one dyad come twice, and are taken off once.
     """
+    hidden = np.bincount(unit.ravel(), share.ravel())
     a, b = np.sort(unit, axis=1).T
-    n = int(b.max()) + 1
-    _, dyad = np.unique(a * n + b, return_inverse=True)
-    by_dyad = np.bincount(dyad, share)
-    across = np.zeros(len(by_dyad), dtype=bool)
-    across[dyad] = a != b
-    by_unit = np.bincount(a, share, n) + np.bincount(b, np.where(a != b, share, 0.0), n)
-    shared = float(by_unit @ by_unit) - float(by_dyad[across] @ by_dyad[across])
-    return max(2 * shared, float(by_dyad @ by_dyad))
+    n, across, error = len(hidden), a != b, share.sum(axis=1)
+    by_unit = np.bincount(a, error, n) + np.bincount(b, np.where(across, error, 0.0), n)
+    _, first, dyad = np.unique(a * n + b, return_index=True, return_inverse=True)
+    by_dyad = np.bincount(dyad, error)
+    between = by_dyad[across[first]]
+    sandwich = float(by_unit @ by_unit - between @ between)
+    return max(sandwich, 2 * float(hidden @ hidden), float(by_dyad @ by_dyad))
