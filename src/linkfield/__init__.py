@@ -1,5 +1,7 @@
 """linkfield: clustering with what the user knows."""
 
+from typing import TYPE_CHECKING, Any
+
 from ._version import __version__
 from .constraints import Constraints, Groups
 from .estimators import (
@@ -18,6 +20,9 @@ from .estimators import (
 )
 from .io import read_constraints, read_groups, write_constraints, write_groups
 
+if TYPE_CHECKING:
+    from .experiments import constraints_help
+
 __all__ = [
     "COPKMeans",
     "ConstrainedGaussianMixture",
@@ -33,9 +38,23 @@ __all__ = [
     "PCKMeans",
     "SeededKMeans",
     "__version__",
+    "constraints_help",
     "read_constraints",
     "read_groups",
     "select_n_components",
     "write_constraints",
     "write_groups",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the experiments only when somebody asks for them."""
+    if name == "constraints_help":
+        from .experiments import constraints_help
+
+        return constraints_help
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -128,6 +128,18 @@ class KnownRows:
         ids = None if self._ids is None else self._ids[chosen]
         return self._renumber(new, ids=ids)
 
+    def without(self, rows: Any) -> Self:
+        """Return what is said of all but ``rows`` (positions or a mask); numbers stay as they are.
+
+        A pair goes with either of its rows; a group keeps those of its rows that stay.
+        """
+        gone = np.asarray(rows)
+        gone = as_row_positions(np.flatnonzero(gone) if gone.dtype == bool else gone)
+        top = max(int(gone.max(initial=-1)), int(self._mentioned().max(initial=-1))) + 1
+        new = np.arange(top)
+        new[gone] = -1
+        return self._renumber(new)
+
     def check_rows(self, n_rows: int) -> None:
         """Raise if a row is named that a table of ``n_rows`` rows does not have."""
         beyond = self._mentioned()

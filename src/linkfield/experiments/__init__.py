@@ -1,4 +1,4 @@
-"""The papers' experiments: their data, protocols, runs and reports.
+"""The papers' experiments: their data, protocols, runs, reports; a test of your own constraints.
 
 :func:`names` lists them, :func:`get` returns one, :func:`run` runs it. An experiment of your own
 is an :class:`Experiment`; the protocols of the papers (``basu2003.py`` and so on) are templates.
@@ -13,11 +13,15 @@ from .synthetic import four_gaussians
 
 if TYPE_CHECKING:
     from .draws import Known
+    from .helpful import ConstraintsHelp, constraints_help
     from .protocol import Experiment, Fit, Method, Source, Task, fitted, stored
     from .runner import run
 
-__all__ = ["Experiment", "Fit", "Known", "Method", "Source", "Task", "fitted", "four_gaussians",
-           "get", "names", "run", "stored"]  # fmt: skip
+__all__ = ["ConstraintsHelp", "Experiment", "Fit", "Known", "Method", "Source", "Task",
+           "constraints_help", "fitted", "four_gaussians", "get", "names", "run", "stored"]  # fmt: skip
+
+#: Where names that are not of the protocol live.
+_HOMES = {"ConstraintsHelp": "helpful", "constraints_help": "helpful", "run": "runner"}
 
 #: The module of every experiment; it is imported when the experiment is asked for.
 _MODULES = {
@@ -43,8 +47,6 @@ def get(name: str) -> Experiment:
 
 def __getattr__(name: str) -> Any:
     # The framework brings scikit-learn and all estimators with it; four_gaussians does not.
-    if name == "run":
-        return import_module(".runner", __name__).run
     if name in __all__:
-        return getattr(import_module(".protocol", __name__), name)
+        return getattr(import_module(f".{_HOMES.get(name, 'protocol')}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
