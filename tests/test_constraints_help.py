@@ -18,9 +18,10 @@ from linkfield import (
     SeededKMeans,
     constraints_help,
 )
+from linkfield.constraints import held_out
+from linkfield.constraints.held_out import asked, draw_splits
 from linkfield.exceptions import ContradictionError
-from linkfield.experiments import ConstraintsHelp, _held_out
-from linkfield.experiments._held_out import asked, draw_splits
+from linkfield.experiments import ConstraintsHelp
 from linkfield.experiments._paired import effects
 
 
@@ -136,7 +137,7 @@ def test_a_giant_component_is_split_by_rows():
 
 
 def test_many_labels_are_judged_by_some_of_their_pairs(monkeypatch):
-    monkeypatch.setattr(_held_out, "MOST_LABEL_PAIRS", 500)
+    monkeypatch.setattr(held_out, "MOST_LABEL_PAIRS", 500)
     labels = np.arange(80) % 3
     known = Constraints.from_labels(labels) | Constraints(must_link=[(0, 3), (0, 90)])
     question = asked(known, 5, np.random.default_rng(0))

@@ -34,9 +34,10 @@ class SeededKMeans(HMRFKMeans):
 
     _use_pairs = "none"
     _label_weight = 0.0
+    _several = 1  # the labels fix the start
 
-    def _recipe(self, n_features: int) -> Recipe:
-        return replace(super()._recipe(n_features), label_weight=self._label_weight)
+    def _recipe(self, n_features: int, kind: str | None = None) -> Recipe:
+        return replace(super()._recipe(n_features, kind), label_weight=self._label_weight)
 
 
 class ConstrainedKMeans(SeededKMeans):

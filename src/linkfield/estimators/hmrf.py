@@ -20,6 +20,7 @@ from ..estimation import as_prior
 from ..exceptions import InfeasibleConstraintsError
 from ..inference import as_inference
 from ..inference.feasible import InfeasibleFieldError
+from ._choosing import Choosing
 from ._em import HISTORY_DTYPE, Outcome, Start, run, stopping_rule
 from ._explain import impossible, violation_table
 from ._inputs import check_clusters, check_parameters, knowledge, read_data, read_weights
@@ -33,7 +34,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
-class HMRFKMeans(Using, ClusterMixin, BaseEstimator):
+class HMRFKMeans(Choosing, Using, ClusterMixin, BaseEstimator):
     """K-means with must-links, cannot-links and a learned distance (Basu et al. 2004).
 
     Minimises, over labels L, centres μ and the metric θ::
@@ -51,9 +52,10 @@ class HMRFKMeans(Using, ClusterMixin, BaseEstimator):
     distortion : str or Distortion, default="euclidean"
         "euclidean" (squared), "cosine", "correlation", "i-divergence", "kl", "itakura-saito",
         "logistic", or an object from :mod:`linkfield.distortions`.
-    metric : str, default="diagonal"
+    metric : str, default="auto"
         What is learned: "identity" (nothing), "diagonal", "full", "diagonal-per-cluster" or
-        "full-per-cluster".
+        "full-per-cluster". "auto" compares the first three by how many constraints they keep that
+        a fit has not seen (``metric_choice_``); with fewer than ten pairs it is "diagonal".
     penalty : str or Penalty, default="hmrf"
         "hmrf" (far must-links and near cannot-links cost more; Basu et al. 2004), "mpc2003" (Basu
         et al. 2003, with its thresholds) or "potts" (constant; PC-KMeans).
@@ -72,7 +74,8 @@ class HMRFKMeans(Using, ClusterMixin, BaseEstimator):
         "neighbourhoods" (from the constraints, k-means++ for the rest), "farthest-first" and
         "largest" (the rules of Basu et al. 2004 and 2003), "k-means++" or "random".
     n_init : int or "auto", default="auto"
-        Number of starts, of which the one with the least J is kept; "auto" is 1.
+        Number of starts, of which the one with the least J is kept. "auto" is 5 where there are
+        constraints and a run is quick (rows x features x clusters up to 2e7), otherwise 1.
     max_iter : int, default=100
     tol : float, default=1e-4
         The fit has converged when the centres' squared shift is below ``tol`` times the mean
@@ -118,6 +121,12 @@ class HMRFKMeans(Using, ClusterMixin, BaseEstimator):
     cluster_centers_ : array (n_clusters, n_features)
     metric_ : array
         The metric: (d,), (d, d), (K, d) or (K, d, d).
+    metric_kind_ : str
+        What was learned; the choice, if ``metric="auto"``.
+    metric_choice_ : structured array
+        With ``metric="auto"``: the share of held-out pairs that every candidate ``kept`` (the mean
+        of must-links and cannot-links), its standard ``error`` and the number of pairs. Empty
+        where nothing was compared.
     marginals_ : array (n_samples, n_clusters)
         The probabilities q, with ``assignment="soft"`` only.
     objective_ : float
@@ -168,7 +177,7 @@ class HMRFKMeans(Using, ClusterMixin, BaseEstimator):
         n_clusters: int = 8,
         *,
         distortion: Any = "euclidean",
-        metric: str = "diagonal",
+        metric: str = "auto",
         penalty: Any = "hmrf",
         inference: Any = "icm",
         constraint_weight: float = 1.0,
@@ -262,10 +271,14 @@ class HMRFKMeans(Using, ClusterMixin, BaseEstimator):
             sample_id=sample_id,
             reading=self.label_reading,
         )
+        rng = as_generator(self.random_state)
+        choice = self._choice(X, known, weight, rng)
         with threads(self.n_jobs), single_blas:
-            setup = Setup.of(self._recipe(d), X, weight, self._effective(known), absolute)
-            outcome = self._best_run(setup)
+            recipe = self._recipe(d, choice.metric)
+            setup = Setup.of(recipe, X, weight, self._effective(known), absolute)
+            outcome = self._best_run(setup, rng)
             self._store(X, setup, outcome)
+        self._store_choice(choice)
         return self
 
     def fit_predict(self, X: Any, y: Any = None, **params: Any) -> IntArray:
@@ -280,9 +293,10 @@ class HMRFKMeans(Using, ClusterMixin, BaseEstimator):
         """Return the constraints as this estimator reads them."""
         return constraints
 
-    def _recipe(self, n_features: int) -> Recipe:
+    def _recipe(self, n_features: int, kind: str | None = None) -> Recipe:
         distortion = as_distortion(self.distortion)
-        metric: Metric = checked_metric(self.metric, distortion).start(n_features, self.n_clusters)
+        kinds = checked_metric(self.metric if kind is None else kind, distortion)
+        metric: Metric = kinds.start(n_features, self.n_clusters)
         if self._warm() and self._model.metric.kind == metric.kind:
             metric = self._model.metric
         return Recipe(
@@ -313,17 +327,13 @@ class HMRFKMeans(Using, ClusterMixin, BaseEstimator):
                 f"{self.n_clusters} and {distortion.name!r}; set warm_start=False to start anew"
             )
 
-    def _best_run(self, setup: Setup) -> Outcome:
-        rng = as_generator(self.random_state)
+    def _best_run(self, setup: Setup, rng: np.random.Generator) -> Outcome:
         total = float(setup.problem.engine.weight.sum())
         variance = setup.moments.mean_variance(total)
         stop = stopping_rule(variance, self.max_iter, self.tol)
-        n_init = 1 if self.n_init == "auto" else int(self.n_init)
-        if self._warm() or (not isinstance(self.init, str) and not hasattr(self.init, "fill")):
-            n_init = 1  # the start is given: further runs would repeat the first
         runs = run_soft if setup.recipe.soft else run
         best: Outcome | None = None
-        for number in range(n_init):
+        for number in range(self._starts(setup)):
             start = self._resumed(setup) if self._warm() else self._fresh(setup, rng)
             try:
                 outcome = runs(setup.problem, start, stop, rng, self._reporter(number))

@@ -34,7 +34,7 @@ class PCKMeans(HMRFKMeans):
     """
 
 
-@special_case({"distortion": "euclidean", **_LABELS})
+@special_case({"distortion": "euclidean", **_LABELS}, metric="diagonal")
 class MPCKMeans(HMRFKMeans):
     """Metric learning and pairwise constraints together (Basu et al. 2003; Bilenko et al. 2004).
 

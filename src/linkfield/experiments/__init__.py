@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from .protocol import Experiment, Fit, Method, Source, Task, fitted, stored
     from .runner import run
 
-__all__ = ["ConstraintsHelp", "Experiment", "Fit", "Known", "Method", "Source", "Task",
-           "constraints_help", "fitted", "four_gaussians", "get", "names", "run", "stored"]  # fmt: skip
+__all__ = [
+    "ConstraintsHelp", "Experiment", "Fit", "Known", "Method", "Source", "Task",
+    "constraints_help", "fitted", "four_gaussians", "get", "names", "run", "stored",
+]  # fmt: skip
 
 #: Where names that are not of the protocol live.
 _HOMES = {"ConstraintsHelp": "helpful", "constraints_help": "helpful", "run": "runner"}

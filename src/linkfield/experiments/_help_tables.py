@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..constraints.held_out import Question, Split
 from ..evaluation import adjusted_rand
-from ._held_out import Answer, Question, Split
+from ._help_fits import Answer
 from ._help_report import PAIRS, SPLITS, WEIGHTS
 from ._paired import Effect, effects
 

@@ -24,19 +24,21 @@ def k_means(task: Task) -> Fit:
 
 
 def _m(task: Task) -> Fit:
-    return fitted(MKMeans(task.n_clusters, random_state=task.seed), task)
+    return fitted(MKMeans(task.n_clusters, n_init=1, random_state=task.seed), task)
 
 
 def _pc(task: Task) -> Fit:
-    return fitted(PCKMeans(task.n_clusters, init="largest", random_state=task.seed), task)
+    return fitted(PCKMeans(task.n_clusters, init="largest", n_init=1, random_state=task.seed), task)
 
 
 def _mpc(task: Task) -> Fit:
-    return fitted(MPCKMeans(task.n_clusters, random_state=task.seed), task)
+    return fitted(MPCKMeans(task.n_clusters, n_init=1, random_state=task.seed), task)
 
 
 def _mpc_2003(task: Task) -> Fit:
-    model = MPCKMeans(task.n_clusters, penalty="mpc2003", init="largest", random_state=task.seed)
+    model = MPCKMeans(
+        task.n_clusters, penalty="mpc2003", init="largest", n_init=1, random_state=task.seed
+    )
     return fitted(model, task)
 
 

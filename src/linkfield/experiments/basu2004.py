@@ -22,17 +22,17 @@ def _k_means(task: Task) -> Fit:
 
 
 def _i(task: Task) -> Fit:
-    model = KMeansI(task.n_clusters, distortion=task.distortion, random_state=task.seed)
+    model = KMeansI(task.n_clusters, distortion=task.distortion, n_init=1, random_state=task.seed)
     return fitted(model, task)
 
 
 def _ic(task: Task) -> Fit:
-    model = KMeansIC(task.n_clusters, distortion=task.distortion, random_state=task.seed)
+    model = KMeansIC(task.n_clusters, distortion=task.distortion, n_init=1, random_state=task.seed)
     return fitted(model, task)
 
 
 def _icd(task: Task) -> Fit:
-    model = KMeansICD(task.n_clusters, distortion=task.distortion, random_state=task.seed)
+    model = KMeansICD(task.n_clusters, distortion=task.distortion, n_init=1, random_state=task.seed)
     return fitted(model, task)
 
 

@@ -27,8 +27,10 @@ class _By:
     def __call__(self, task: Task) -> Fit:
         model = HMRFKMeans(
             task.n_clusters,
+            metric="diagonal",
             inference=self.inference,
             init="farthest-first",
+            n_init=1,
             random_state=task.seed,
         )
         fit = fitted(model, task)

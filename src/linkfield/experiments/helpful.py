@@ -14,7 +14,8 @@ from sklearn.utils.validation import _num_samples
 
 from .._random import RandomState, as_generator
 from ..constraints import Constraints
-from ._held_out import Answer, Question, Split, answer, asked, draw_splits
+from ..constraints.held_out import Question, Split, asked, draw_splits
+from ._help_fits import Answer, answer
 from ._help_report import (
     HELP,
     HURT,

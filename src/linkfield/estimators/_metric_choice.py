@@ -1,0 +1,150 @@
+"""Which metric to learn: the one that keeps constraints which a fit has not seen.
+
+A full matrix can follow clusters of any direction, but needs many rows; weights of features suit
+features in different units; a fixed metric is safest where there are few rows for many features.
+Held-out constraints tell them apart. The rule was found on the data sets of the papers and on
+modern ones (maths.md 2.7).
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone
+
+from ..constraints import Constraints
+from ..constraints.held_out import Split, asked, draw_splits
+from ..distortions import Distortion
+
+__all__ = ["CHOICE_DTYPE", "MetricChoice", "chosen_metric", "usual_metric"]
+
+IntArray = NDArray[np.int64]
+
+#: A full matrix is the first choice where there are so many rows a feature.
+ROWS_A_FEATURE = 15
+
+#: Folds of the constraints, starts of every fit, and rows that these fits see at most.
+FOLDS, STARTS, MOST_ROWS = 3, 2, 4_000
+
+#: Fewer pairs than this choose nothing.
+LEAST_PAIRS = 10
+
+CHOICE_DTYPE = np.dtype(
+    [("metric", "U16"), ("kept", np.float64), ("error", np.float64), ("n_pairs", np.int64)]
+)
+
+
+class MetricChoice(NamedTuple):
+    """The kind that was chosen, and the share of held-out pairs that every candidate kept."""
+
+    metric: str
+    table: NDArray[Any]
+
+
+def candidates(X: Any, distortion: Distortion) -> list[str]:
+    """Return the kinds to compare, the first choice first."""
+    n, d = X.shape
+    kinds = ["diagonal", "identity"]
+    if distortion.name == "euclidean":
+        enough = n >= ROWS_A_FEATURE * d and not sparse.issparse(X)
+        kinds = ["full", "diagonal", "identity"] if enough else ["identity", "diagonal"]
+    return [kind for kind in kinds if kind in distortion.metrics]
+
+
+def usual_metric(distortion: Distortion) -> str:
+    """Return the kind where no constraints can choose: weights of features, if there can be any."""
+    return "diagonal" if "diagonal" in distortion.metrics else "identity"
+
+
+def chosen_metric(
+    estimator: Any,
+    X: Any,
+    constraints: Constraints,
+    distortion: Distortion,
+    weight: Any,
+    rng: np.random.Generator,
+) -> MetricChoice:
+    """Return the first choice, or what keeps more held-out pairs by over a standard error.
+
+    Fewer constraints than can be held out choose nothing.
+
+    Parameters
+    ----------
+    estimator : HMRFKMeans
+        Copies of it are fitted with every candidate.
+    X : array or sparse matrix
+    constraints : Constraints
+    distortion : Distortion
+    weight : float array (n,)
+        Weights of the rows.
+    rng : Generator
+    """
+    rows = sampled(constraints, X.shape[0], rng)
+    if len(rows) < X.shape[0]:
+        X, weight, constraints = X[rows], weight[rows], constraints.restrict(rows)
+    kinds = candidates(X, distortion)
+    question = asked(constraints, FOLDS, rng)
+    few = question.n_units < 2 * FOLDS or len(question.ends) < LEAST_PAIRS
+    if few or len(kinds) == 1:
+        return MetricChoice(usual_metric(distortion), np.empty(0, CHOICE_DTYPE))
+    splits = draw_splits(constraints, question, FOLDS, 1, rng)
+    table = np.empty(len(kinds), CHOICE_DTYPE)
+    for line, kind in zip(table, kinds, strict=True):
+        kept, must = _held_out(_copy(estimator, kind), X, weight, splits, question)
+        line["metric"], line["n_pairs"] = kind, len(kept)
+        line["kept"], line["error"] = _balanced(kept, must)
+    first = table[0]
+    best = table[int(np.argmax(table["kept"]))]
+    better = best["kept"] > first["kept"] + first["error"]
+    return MetricChoice(str(best["metric"] if better else first["metric"]), table)
+
+
+def sampled(constraints: Constraints, n_rows: int, rng: np.random.Generator) -> IntArray:
+    """Return all rows, or so many as are enough: up to half of them tied, pair by pair."""
+    if n_rows <= MOST_ROWS:
+        return np.arange(n_rows)
+    tied = constraints.tied_rows()
+    if len(tied) > MOST_ROWS // 2:
+        table = constraints.pairs(labels=False)
+        ends = np.column_stack([table["a"], table["b"]])
+        some = ends[rng.permutation(len(ends))[: MOST_ROWS // 4]].ravel()
+        left = MOST_ROWS // 2 - len(some)
+        labelled = constraints.labels.rows
+        tied = np.r_[some, rng.choice(labelled, min(left, len(labelled)), replace=False)]
+    others = rng.choice(n_rows, MOST_ROWS - len(tied), replace=False)
+    return np.unique(np.r_[tied, others])
+
+
+def _copy(estimator: Any, kind: str) -> Any:
+    """Return an estimator that is quick to fit, with this metric."""
+    quick = {"metric": kind, "n_init": STARTS, "warm_start": False, "certify": False, "verbose": 0}
+    return clone(estimator).set_params(**quick, inference="icm", assignment="hard")
+
+
+def _held_out(
+    model: Any, X: Any, weight: Any, splits: list[Split], question: Any
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which held-out pairs are kept, and which of them are must-links."""
+    kept, must = [], []
+    for split in splits:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.set_params(random_state=split.seed)
+            labels = model.fit(X, constraints=split.training, sample_weight=weight).labels_
+        a, b = question.ends[split.held_out].T
+        together = question.must[split.held_out]
+        kept.append((labels[a] == labels[b]) == together)
+        must.append(together)
+    return np.concatenate(kept), np.concatenate(must)
+
+
+def _balanced(kept: NDArray[np.bool_], must: NDArray[np.bool_]) -> tuple[float, float]:
+    """Return the mean of the shares of must-links and cannot-links kept, and its error."""
+    parts = [kept[must], kept[~must]]
+    shares = [(float(part.mean()), len(part)) for part in parts if len(part)]
+    variance = sum(p * (1.0 - p) / n for p, n in shares) / len(shares) ** 2
+    return sum(p for p, _ in shares) / len(shares), float(np.sqrt(variance))
