@@ -2,7 +2,12 @@
 
 import numpy as np
 
-from linkfield import Constraints
+from linkfield import Constraints, HMRFKMeans
+
+
+def single_run(n_clusters, **params):
+    """An HMRFKMeans that chooses nothing: one start, and weights of features unless told."""
+    return HMRFKMeans(n_clusters, **{"metric": "diagonal", "n_init": 1, **params})
 
 
 def xlogx_over(x, m):

@@ -175,7 +175,7 @@ def fitted(monkeypatch: Any, mode: str, **case: Any) -> HMRFKMeans:
         if mode == "never":
             patch.setattr(Assignment, "__init__", _without_bounds(Assignment.__init__))
         X, known = case.pop("X"), case.pop("known")
-        model = case.pop("estimator", HMRFKMeans)(K, random_state=0, **case)
+        model = case.pop("estimator", HMRFKMeans)(K, **{"random_state": 0, "n_init": 1, **case})
         return model.fit(X, constraints=known)
 
 

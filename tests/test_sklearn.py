@@ -98,7 +98,8 @@ def test_grid_search_routes_constraints_by_id_and_never_leaks_y(iris):
             super()._store(X, setup, outcome)
 
     with sklearn.config_context(enable_metadata_routing=True):
-        model = Watched(3, random_state=0).set_fit_request(constraints=True, sample_id=True)
+        model = Watched(3, metric="diagonal", random_state=0)
+        model.set_fit_request(constraints=True, sample_id=True)
         search = GridSearchCV(
             model, {"constraint_weight": [0.1, 1.0]}, cv=3, refit=True,
             scoring=lambda m, X, y: adjusted_rand_score(y, m.predict(X)),

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from reference import augmented, divergence, largest_penalty, pair_penalty, prepared, violation_cost
+from reference import (
+    augmented,
+    divergence,
+    largest_penalty,
+    pair_penalty,
+    prepared,
+    single_run,
+    violation_cost,
+)
 from scipy import sparse
 from scipy.special import logsumexp, softmax
 from sklearn.base import clone
@@ -20,7 +28,6 @@ from linkfield import (
     ConstrainedKMeans,
     Constraints,
     COPKMeans,
-    HMRFKMeans,
     KMeansI,
     MKMeans,
     PCKMeans,
@@ -36,7 +43,7 @@ seeds = st.integers(0, 10_000)
 
 
 def soft(K, T, **params):
-    return HMRFKMeans(K, assignment="soft", inference=MeanField(temperature=T), **params)
+    return single_run(K, assignment="soft", inference=MeanField(temperature=T), **params)
 
 
 def weighted(must, cannot):
@@ -319,7 +326,7 @@ def test_without_heat_it_is_the_hard_fit(distortion, metric, tied):
         start = np.array([X[y == c].mean(axis=0) for c in range(3)])
         args = {"distortion": distortion, "metric": metric, "init": start, "random_state": 0}
         args |= {"max_iter": 30, "tol": 0.0}
-        hard = quiet_fit(HMRFKMeans(3, **args), X, constraints=known)
+        hard = quiet_fit(single_run(3, **args), X, constraints=known)
         cold = quiet_fit(soft(3, 1e-12, **args), X, constraints=known)
         if "refill" in hard.history_["step"] or not np.array_equal(hard.labels_, cold.labels_):
             assert tied  # several starts of the mean field may find something else
@@ -361,7 +368,7 @@ def test_the_first_assignment_under_a_metric_to_be_learned_is_cold(metric):
             return super().relax(field, **params)
 
     X, _, known, _ = problem(1)
-    model = HMRFKMeans(3, metric=metric, assignment="soft", max_iter=3, tol=0.0, random_state=0)
+    model = single_run(3, metric=metric, assignment="soft", max_iter=3, tol=0.0, random_state=0)
     model.inference = Watched(temperature=2.0)
     quiet_fit(model, X, constraints=known)
     learned = metric != "identity"
@@ -556,7 +563,7 @@ def test_warm_start_goes_on_and_one_kind_follows_the_other():
     quiet_fit(model, X, constraints=known)
     assert not hasattr(model, "marginals_")
     assert_falls(model, len(X))
-    plain = HMRFKMeans(3, inference=model.inference, random_state=0, tol=1e-8, max_iter=500)
+    plain = single_run(3, inference=model.inference, random_state=0, tol=1e-8, max_iter=500)
     quiet_fit(plain, X, constraints=known)
     assert_allclose(model.objective_, plain.objective_, rtol=1e-3)
     assert model.objective_ > reached  # a soft fit gains the entropy
@@ -580,11 +587,11 @@ def test_clone_pickle_and_explain():
 
 def test_a_hard_fit_by_mean_field_is_a_hard_fit():
     X, _, known, _ = problem(2)
-    model = HMRFKMeans(3, inference=MeanField(temperature=0.1), random_state=0)
+    model = single_run(3, inference=MeanField(temperature=0.1), random_state=0)
     quiet_fit(model, X, constraints=known)
     assert_falls(model, len(X))
     assert not hasattr(model, "marginals_")
-    icm = quiet_fit(HMRFKMeans(3, random_state=0), X, constraints=known)
+    icm = quiet_fit(single_run(3, random_state=0), X, constraints=known)
     assert model.objective_ <= icm.objective_ + 0.05 * abs(icm.objective_)
 
 
@@ -592,10 +599,10 @@ def test_what_soft_assignment_cannot_do_is_refused():
     X = np.random.default_rng(0).random((5000, 2))
     few = X[:20]
     with pytest.raises(ValueError, match="assignment must be 'hard' or 'soft', got 'fuzzy'"):
-        HMRFKMeans(2, assignment="fuzzy").fit(few)
+        single_run(2, assignment="fuzzy").fit(few)
     for inference in ("icm", ICM()):
         with pytest.raises(ValueError, match=r"inference=linkfield.inference.MeanField\(temp"):
-            HMRFKMeans(2, assignment="soft", inference=inference).fit(few)
+            single_run(2, assignment="soft", inference=inference).fit(few)
     with pytest.raises(ValueError, match="temperature must be a positive number"):
         soft(2, -1.0).fit(few)
     hard = weighted([], [(0, 1, np.inf)])

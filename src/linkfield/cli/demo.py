@@ -121,9 +121,15 @@ def _table(lines: list[_Line], draws: int) -> Table:
     return table
 
 
+def _feature_weights(model: HMRFKMeans) -> NDArray[np.float64]:
+    """Return the weight of every feature; of a full metric its diagonal."""
+    metric = np.asarray(model.metric_, np.float64)
+    return np.diag(metric).copy() if metric.ndim == 2 else metric
+
+
 def _weights(console: Console, model: HMRFKMeans, X: NDArray[Any], names: list[str]) -> None:
     """Print what the metric makes of the features: weight times variance, the largest 8."""
-    share = model.metric_ * X.var(axis=0)
+    share = _feature_weights(model) * X.var(axis=0)
     share = share / share.sum()
     plain = X.var(axis=0) / X.var(axis=0).sum()
     order = np.argsort(-share)[:8]
@@ -157,7 +163,7 @@ def _picture(
     n = known.n_must_link + known.n_cannot_link
     scores = [normalized_mutual_info(y, labels) for labels in (before, model.labels_)]
     titles = (f"k-means (NMI {scores[0]:.2f})", f"linkfield, {n} constraints ({scores[1]:.2f})")
-    weights = np.asarray(model.metric_, np.float64)
+    weights = _feature_weights(model)
     path = before_after(
         X, before, model.labels_, known, out, weights=weights, titles=titles, truth=y
     )

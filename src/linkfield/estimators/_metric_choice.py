@@ -27,8 +27,9 @@ IntArray = NDArray[np.int64]
 #: A full matrix is the first choice where there are so many rows a feature.
 ROWS_A_FEATURE = 15
 
-#: Folds of the constraints, starts of every fit, and rows that these fits see at most.
-FOLDS, STARTS, MOST_ROWS = 3, 2, 4_000
+#: Folds of the constraints, starts of every fit; rows that these fits see at most, and labelled
+#: ones among them where there are more: 400 labels entail 80,000 pairs.
+FOLDS, STARTS, MOST_ROWS, MOST_LABELLED = 3, 2, 4_000, 400
 
 #: Fewer pairs than this choose nothing.
 LEAST_PAIRS = 10
@@ -107,15 +108,16 @@ def sampled(constraints: Constraints, n_rows: int, rng: np.random.Generator) -> 
     """Return all rows, or so many as are enough: up to half of them tied, pair by pair."""
     if n_rows <= MOST_ROWS:
         return np.arange(n_rows)
-    tied = constraints.tied_rows()
+    tied = all_tied = constraints.tied_rows()
     if len(tied) > MOST_ROWS // 2:
         table = constraints.pairs(labels=False)
         ends = np.column_stack([table["a"], table["b"]])
         some = ends[rng.permutation(len(ends))[: MOST_ROWS // 4]].ravel()
-        left = MOST_ROWS // 2 - len(some)
         labelled = constraints.labels.rows
-        tied = np.r_[some, rng.choice(labelled, min(left, len(labelled)), replace=False)]
-    others = rng.choice(n_rows, MOST_ROWS - len(tied), replace=False)
+        size = min(MOST_LABELLED, len(labelled))
+        tied = np.r_[some, rng.choice(labelled, size, replace=False)]
+    free = np.setdiff1d(np.arange(n_rows), all_tied, assume_unique=True)
+    others = rng.choice(free, min(MOST_ROWS - len(tied), len(free)), replace=False)
     return np.unique(np.r_[tied, others])
 
 
