@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from linkfield.experiments import four_gaussians, get, run
+from linkfield.experiments._shared import Components
 from linkfield.experiments.draws import Drawing, seed_of
-from linkfield.experiments.law2005 import Components, Teachers
+from linkfield.experiments.law2005 import Teachers
 from linkfield.experiments.results import read_results
 
 

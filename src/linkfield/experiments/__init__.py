@@ -26,6 +26,10 @@ _MODULES = {
     "bilenko2004": "bilenko2004",
     "law2005-synthetic": "law2005",
     "law2005-teachers": "law2005",
+    "modern": "modern",
+    "peers": "peers",
+    "pritsos": "pritsos",
+    "weights": "weights",
 }
 
 

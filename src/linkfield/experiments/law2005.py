@@ -16,11 +16,12 @@ import numpy as np
 from ..constraints import Groups
 from ..constraints._group_sources import answers
 from ..estimators import ConstrainedGaussianMixture
+from ._shared import Components
 from .data import DataSet
 from .protocol import Drawing, Experiment, Fit, Known, Method, Source, Task, stored
 from .synthetic import four_gaussians
 
-__all__ = ["EXPERIMENTS", "Components", "Teachers"]
+__all__ = ["EXPERIMENTS", "Teachers"]
 
 #: How often a teacher errs: confidences lie evenly between 1 - 2 * 0.2 and 1 (001, 3.1).
 _NOISE = 0.2
@@ -117,22 +118,6 @@ class Teachers:
         for name in ("teacher", "row", "label"):
             table[name] = table[name].astype(object)
         return Known(groups=Groups._made(answers(**table, apart=False, sample_id=None)))
-
-
-@dataclass(frozen=True)
-class Components:
-    """Principal components of standardised features; they see no label."""
-
-    number: int
-    standardise: bool = True
-
-    def __call__(self, X: Any) -> Any:
-        """Return the components of the rows."""
-        from sklearn.decomposition import PCA
-        from sklearn.preprocessing import StandardScaler
-
-        X = StandardScaler().fit_transform(X) if self.standardise else X
-        return PCA(self.number, svd_solver="full").fit_transform(X)
 
 
 def _reduced(name: str, number: int) -> Source:
