@@ -118,12 +118,15 @@ class Method:
         It is told nothing, fitted once for every split and given for all numbers of constraints.
     warm_up : bool, default=True
         Whether the first fit of a process is done twice, so that no time is that of compiling.
+    runs : int, optional
+        Take part in the first so many runs only: for methods that are slow.
     """
 
     name: str
     fit: Callable[[Task], Fit]
     ignores_constraints: bool = False
     warm_up: bool = True
+    runs: int | None = None
 
 
 @dataclass(frozen=True)
@@ -277,7 +280,10 @@ class Experiment:
                     for constraints in self.constraints:
                         for noise in self.noise:
                             for method in self.methods:
-                                yield Cell(source.name, method.name, constraints, noise, run, fold)
+                                if method.runs is None or run < method.runs:
+                                    yield Cell(
+                                        source.name, method.name, constraints, noise, run, fold
+                                    )
 
     def parameters(self) -> dict[str, Any]:
         """Return the protocol in plain values."""
@@ -288,6 +294,7 @@ class Experiment:
             "constraints": list(self.constraints),
             "noise": list(self.noise),
             "runs": self.runs,
+            "fewer_runs": {m.name: m.runs for m in self.methods if m.runs is not None},
             "folds": self.folds,
             "folds_run": self.folds_run or self.folds,
             "cluster": self.cluster,
