@@ -50,6 +50,7 @@ def test_few_rows_for_many_features_get_no_matrix():
 
 def test_weights_beat_the_first_choice_where_units_differ():
     X, y = noisy(n=200)
+    X[:, :6] += 6.0 * np.eye(3)[y].repeat(2, axis=1)
     X[:, -1] *= 1000.0
     known = Constraints.from_labels(y, n_pairs=100, random_state=0)
     assert HMRFKMeans(3, random_state=0).fit(X, constraints=known).metric_kind_ == "diagonal"
