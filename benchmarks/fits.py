@@ -29,7 +29,7 @@ def linkfield(X, K, told=None, **params):
     """Fit HMRFKMeans: squared Euclidean distance, a weight a feature learned."""
     from linkfield import HMRFKMeans
 
-    model = HMRFKMeans(K, n_init=1, tol=0, **params)
+    model = HMRFKMeans(K, n_init=1, tol=0, **{"metric": "diagonal", **params})
     return model.fit(X, **(told or {}))
 
 

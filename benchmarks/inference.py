@@ -88,7 +88,8 @@ def draw(X, y, n_pairs, seed):
 
 def field_of(X, K, known, seed):
     """Return the field of the second assignment step, and the labels to set out from."""
-    model = HMRFKMeans(K, max_iter=1, tol=0, random_state=seed).fit(X, constraints=known)
+    model = HMRFKMeans(K, metric="diagonal", n_init=1, max_iter=1, tol=0, random_state=seed)
+    model.fit(X, constraints=known)
     problem = model._setup.problem
     standing, labels = model._standing, np.asarray(model.labels_, np.int64)
     start = np.empty(problem.objective.pairs.ties.n_nodes, dtype=np.int64)
@@ -109,7 +110,7 @@ def run_draw(X, y, n_pairs, seed, tallies):
             found[name] = answer.energy
             bound = max(bound, answer.lower_bound)
             tallies[name].times.append(spent)
-            fit = HMRFKMeans(K, inference=method, random_state=seed)
+            fit = HMRFKMeans(K, metric="diagonal", n_init=1, inference=method, random_state=seed)
             spent, fit = elapsed(lambda fit=fit: fit.fit(X, constraints=known))
             tallies[name].fits.append(spent)
             tallies[name].scores.append(pairwise_f_score(y, fit.labels_, rows=outside))

@@ -41,6 +41,7 @@ def methods(X, K, seed):
         "MKMeans": lf.MKMeans(K, random_state=seed),
         "MPCKMeans": lf.MPCKMeans(K, random_state=seed),
         "MPCKMeans 2003": lf.MPCKMeans(K, penalty="mpc2003", random_state=seed),
+        "HMRFKMeans": lf.HMRFKMeans(K, random_state=seed),
         "HMRFKMeans full": lf.HMRFKMeans(K, metric="full", random_state=seed),
         "SeededKMeans": lf.SeededKMeans(K, random_state=seed),
         "ConstrainedKMeans": lf.ConstrainedKMeans(K, random_state=seed),

@@ -69,7 +69,7 @@ EXPERIMENTS = (
         seed=2003,
         notes=(
             "Features as they come, unit weights, 50 runs of 10 folds, as in the paper; about ten "
-            "minutes on two cores. MPC-KMeans is the library's default, with the penalty of 2004; "
+            "minutes on two cores. MPC-KMeans is the library's, with the penalty of 2004; "
             "MPC-KMeans 2003 has the penalty and the initialisation as printed."
         ),
         quick={"data": (_IRIS, _WINE), "constraints": (0, 20, 100), "runs": 2, "folds_run": 3},
