@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import load_iris
 
 from linkfield import Constraints, HMRFKMeans, MPCKMeans, PCKMeans
-from linkfield.distortions import as_distortion
+from linkfield.distortions import Bregman, as_distortion
 from linkfield.estimators import _choosing, _metric_choice
 from linkfield.evaluation import adjusted_rand
 
@@ -82,12 +82,17 @@ def test_a_warm_fit_stays_with_its_metric():
     assert model.metric_kind_ == "full" and model.metric_choice_ is before
 
 
-@pytest.mark.parametrize("distortion", ["cosine", "i-divergence"])
-def test_other_measures_choose_between_what_they_have(distortion):
+def test_other_measures_learn_weights_where_they_can():
     X, y = load_iris(return_X_y=True)
     known = Constraints.from_labels(y, n_pairs=60, random_state=0)
-    model = HMRFKMeans(3, distortion=distortion, random_state=0).fit(X, constraints=known)
-    assert model.metric_choice_["metric"].tolist() == ["diagonal", "identity"]
+    own = Bregman(lambda x: 0.5 * (x**2).sum(axis=1), lambda x: x)
+    for distortion, kind in (
+        ("cosine", "diagonal"),
+        ("i-divergence", "diagonal"),
+        (own, "identity"),
+    ):
+        model = HMRFKMeans(3, distortion=distortion, random_state=0).fit(X, constraints=known)
+        assert model.metric_kind_ == kind and len(model.metric_choice_) == 0
 
 
 def test_the_choice_is_made_on_a_sample_of_long_data(monkeypatch):

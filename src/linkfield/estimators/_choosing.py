@@ -44,9 +44,10 @@ class Choosing:
         if self._warm():
             return MetricChoice(self.metric_kind_, getattr(self, "metric_choice_", none))
         distortion = as_distortion(self.distortion)
-        if not _says_anything(known):
+        # Weights of features served texts and embeddings as well as a fixed cosine, or better.
+        if distortion.name != "euclidean" or not _says_anything(known):
             return MetricChoice(usual_metric(distortion), none)
-        return chosen_metric(self, X, known, distortion, weight, rng)
+        return chosen_metric(self, X, known, weight, rng)
 
     def _store_choice(self, choice: MetricChoice) -> None:
         self.metric_kind_ = choice.metric

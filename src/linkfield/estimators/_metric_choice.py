@@ -46,14 +46,11 @@ class MetricChoice(NamedTuple):
     table: NDArray[Any]
 
 
-def candidates(X: Any, distortion: Distortion) -> list[str]:
+def candidates(X: Any) -> list[str]:
     """Return the kinds to compare, the first choice first."""
     n, d = X.shape
-    kinds = ["diagonal", "identity"]
-    if distortion.name == "euclidean":
-        enough = n >= ROWS_A_FEATURE * d and not sparse.issparse(X)
-        kinds = ["full", "diagonal", "identity"] if enough else ["identity", "diagonal"]
-    return [kind for kind in kinds if kind in distortion.metrics]
+    enough = n >= ROWS_A_FEATURE * d and not sparse.issparse(X)
+    return ["full", "diagonal", "identity"] if enough else ["identity", "diagonal"]
 
 
 def usual_metric(distortion: Distortion) -> str:
@@ -65,7 +62,6 @@ def chosen_metric(
     estimator: Any,
     X: Any,
     constraints: Constraints,
-    distortion: Distortion,
     weight: Any,
     rng: np.random.Generator,
 ) -> MetricChoice:
@@ -78,8 +74,8 @@ def chosen_metric(
     estimator : HMRFKMeans
         Copies of it are fitted with every candidate.
     X : array or sparse matrix
+        Rows to be compared by squared distances.
     constraints : Constraints
-    distortion : Distortion
     weight : float array (n,)
         Weights of the rows.
     rng : Generator
@@ -87,11 +83,10 @@ def chosen_metric(
     rows = sampled(constraints, X.shape[0], rng)
     if len(rows) < X.shape[0]:
         X, weight, constraints = X[rows], weight[rows], constraints.restrict(rows)
-    kinds = candidates(X, distortion)
+    kinds = candidates(X)
     question = asked(constraints, FOLDS, rng)
-    few = question.n_units < 2 * FOLDS or len(question.ends) < LEAST_PAIRS
-    if few or len(kinds) == 1:
-        return MetricChoice(usual_metric(distortion), np.empty(0, CHOICE_DTYPE))
+    if question.n_units < 2 * FOLDS or len(question.ends) < LEAST_PAIRS:
+        return MetricChoice("diagonal", np.empty(0, CHOICE_DTYPE))
     splits = draw_splits(constraints, question, FOLDS, 1, rng)
     table = np.empty(len(kinds), CHOICE_DTYPE)
     for line, kind in zip(table, kinds, strict=True):

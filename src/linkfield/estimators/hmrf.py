@@ -55,7 +55,8 @@ class HMRFKMeans(Choosing, Using, ClusterMixin, BaseEstimator):
     metric : str, default="auto"
         What is learned: "identity" (nothing), "diagonal", "full", "diagonal-per-cluster" or
         "full-per-cluster". "auto" compares the first three by how many constraints they keep that
-        a fit has not seen (``metric_choice_``); with fewer than ten pairs it is "diagonal".
+        a fit has not seen (``metric_choice_``), for squared distances and from ten pairs on;
+        otherwise it is "diagonal".
     penalty : str or Penalty, default="hmrf"
         "hmrf" (far must-links and near cannot-links cost more; Basu et al. 2004), "mpc2003" (Basu
         et al. 2003, with its thresholds) or "potts" (constant; PC-KMeans).
