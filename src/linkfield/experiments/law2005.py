@@ -175,7 +175,7 @@ EXPERIMENTS = (
             Method("posterior", _Mixture("posterior", options=_NEARLY)),
             Method("none (default start)", _Mixture("none"), ignores_constraints=True),
             Method("posterior (default start)", _Mixture("posterior")),
-            Method("auto (default start)", _Mixture("posterior", "auto"), warm_up=False, runs=5),
+            Method("auto (default start)", _Mixture("posterior", "auto"), warm_up=False, runs=4),
         ),
         constraints=(5, 10, 20),
         noise=(0.0, 0.1, _NOISE),
@@ -194,7 +194,7 @@ EXPERIMENTS = (
             "confidences lie evenly in [0.6, 1] (noise 0.2) as for the synthetic data, and besides "
             "in [0.8, 1] (0.1) and at 1 (0); strength 2.5. 'Default start' is the library's own "
             "start, one in place of ten; 'auto' also chooses the strength by teachers held out, "
-            "and takes part in 5 runs, as it is slow."
+            "and takes part in 4 runs, as it is slow."
         ),
         quick={"data": (_WDBC,), "constraints": (20,), "noise": (0.0, _NOISE), "runs": 1},
     ),

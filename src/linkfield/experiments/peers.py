@@ -68,7 +68,7 @@ def _package(python: str | None) -> tuple[Method, ...]:
     wide = {"MPCKMeans": _MOST_FEATURES}
     return tuple(
         Method(f"{name} (2018)", PeerMethod(name, python, wide.get(name)), warm_up=False, runs=runs)
-        for name, runs in (("PCKMeans", 10), ("COPKMeans", 10), ("MPCKMeans", 5))
+        for name, runs in (("PCKMeans", 8), ("COPKMeans", 8), ("MPCKMeans", 4))
     )
 
 
@@ -76,7 +76,7 @@ def experiment(python: str | None = None) -> Experiment:
     """Return the experiment; without a python that has the package its methods are left out."""
     about_package = (
         "The methods of 2018 are those of active-semi-supervised-clustering with its defaults: "
-        "10 runs of PCKMeans and COPKMeans and 5 of MPCKMeans, as they are slow. A fit that loses "
+        "8 runs of PCKMeans and COPKMeans and 4 of MPCKMeans, as they are slow. A fit that loses "
         "a cluster is tried again twice. no_answer: 1, the package raised an error; 2, it took "
         "more than 60 s; 3, MPCKMeans was not tried, as it takes more than that on rows of more "
         "than 100 features."

@@ -61,7 +61,7 @@ EXPERIMENTS = (
         constraints=(200,),
         noise=(0.0, 0.1),
         folds=2,
-        runs=50,
+        runs=20,
         seed=2027,
         notes=(
             "200 pairs from a random half of the rows, each wrong with probability noise; scores "
