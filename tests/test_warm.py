@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.datasets import load_digits
 from test_laws import naive_objective, problem
 
 from linkfield import Constraints, HMRFKMeans
@@ -243,3 +244,15 @@ def test_cold_and_warm_fits_have_one_objective(
     np.testing.assert_allclose(
         model.objective_, naive_objective(model, X, known), rtol=1e-7, atol=1e-7
     )
+
+
+def test_refits_go_on_after_a_fit_that_was_cut_short():
+    """The last labels are not those of the last centres, so that they stay says nothing."""
+    X = load_digits().data
+    params = {"metric": "identity", "metric_prior": None, "n_init": 1, "random_state": 0}
+    whole = HMRFKMeans(10, **params).fit(X)
+    model = HMRFKMeans(10, max_iter=1, warm_start=True, **params)
+    for _ in range(whole.n_iter_ + 1):
+        model.fit(X)
+    assert model.converged_
+    assert model.objective_ == pytest.approx(whole.objective_, rel=1e-4)

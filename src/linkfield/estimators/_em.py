@@ -191,8 +191,12 @@ class _Run:
         )  # fmt: skip
 
     def arrived(self, old: Model, fall: float) -> bool:
-        """Say whether nothing that matters moved since the last iteration."""
-        same = self.standing.changed == 0
+        """Say whether nothing that matters moved since the last iteration.
+
+        Labels that stay say so only if the old centres were theirs, which those that a run sets
+        out from need not be.
+        """
+        same = self.standing.changed == 0 and (self.resumed or np.isfinite(fall))
         still = relative_change(old, self.model) <= self.stop.tol
         slow = fall <= 0.01 * self.stop.tol * abs(self.history[-1][2])
         if same and (still or slow):
