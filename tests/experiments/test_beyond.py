@@ -8,7 +8,7 @@ from scipy import sparse
 
 from linkfield import Constraints, HMRFKMeans
 from linkfield.experiments import get, names, run
-from linkfield.experiments.pritsos import global_objective, largest_rise
+from linkfield.experiments.pritsos import count_rises, global_objective
 from linkfield.experiments.results import read_results
 
 needs_folder = pytest.mark.skipif(
@@ -42,11 +42,11 @@ def test_quick_variant_is_a_part_of_the_whole(name):
     assert not any("," in label for cell in whole for label in (cell.data, cell.method))
 
 
-def test_largest_rise():
-    assert largest_rise(np.array([4.0, 3.0, 3.3, 1.0])) == pytest.approx(0.1)
-    assert largest_rise(np.array([4.0, 3.0, 1.5])) == pytest.approx(-0.25)
-    assert largest_rise(np.array([-2.0, -1.0])) == pytest.approx(0.5)
-    assert largest_rise(np.array([4.0])) == 0
+def test_count_rises():
+    assert count_rises(np.array([4.0, 3.0, 3.3, 1.0, 2.0])) == 2
+    assert count_rises(np.array([4.0, 3.0, 3.0 + 1e-13, 1.5])) == 0
+    assert count_rises(np.array([-2.0, -1.0])) == 1
+    assert count_rises(np.array([4.0])) == 0
 
 
 def test_global_objective_is_the_sum_over_all_clusters():
@@ -73,12 +73,13 @@ def test_global_objective_is_the_sum_over_all_clusters():
 def test_pritsos_falls_in_every_step_and_eq_26_does_not(tmp_path):
     found = quick("pritsos", tmp_path)
     rows = [row for part in found.values() for row in part]
-    assert max(row["largest_rise"] for row in rows) < 1e-10
-    for kind in "jg":
-        traces = np.array([[row[f"{kind}_{t}"] for t in range(1, 11)] for row in rows])
+    assert max(row["rises"] for row in rows) == 0
+    assert min(row["rises_equation_26"] for row in rows) > 0
+    for kind in ("objective", "equation_26"):
+        traces = np.array([[row[f"{kind}_after_{t}"] for t in range(1, 11)] for row in rows])
         assert (traces[:, 0] == 1).all()
         rises = np.diff(traces, axis=1).max(axis=1)
-        if kind == "j":
+        if kind == "objective":
             assert rises.max() < 1e-10 and traces[:, -1].max() < 0.999
         else:
             assert rises.min() > 1e-5
@@ -102,3 +103,9 @@ def test_weights(tmp_path):
     assert mean(found["weight 1 (closure)", 200, 0]) > 0.6
     heavy, light = (mean(found[f"weight {w} (closure)", 200, 0.1]) for w in ("10", "0.01"))
     assert heavy < light  # wrong pairs, and what they entail, are not to be taken too seriously
+
+
+def test_defaults(tmp_path):
+    found = quick("defaults", tmp_path)
+    assert mean(found["auto", 50, 0]) >= mean(found["diagonal (one start)", 50, 0]) - 0.05
+    assert mean(found["auto", 50, 0]) > mean(found["k-means", 50, 0])

@@ -30,6 +30,7 @@ _MODULES = {
     "basu2003": "basu2003",
     "basu2004": "basu2004",
     "bilenko2004": "bilenko2004",
+    "defaults": "defaults",
     "law2005-synthetic": "law2005",
     "law2005-teachers": "law2005",
     "modern": "modern",

@@ -14,10 +14,10 @@ SMALL, INSUBSTANTIAL = 0.02, 0.05
 
 UCI = ("Iris", "Wine", "Digits-389", "Letter-IJL")
 NEWS = ("News-Different-3", "News-Related-3", "News-Similar-3")
-COSINE = tuple(f"{name}, cosine" for name in NEWS)
-DIVERGENCE = tuple(f"{name}, I-divergence" for name in NEWS)
+COSINE = tuple(f"{name} (cosine)" for name in NEWS)
+DIVERGENCE = tuple(f"{name} (i-divergence)" for name in NEWS)
 INFERENCE = ("Iris", "Protein", "Letter-IJL")
-GENRES = ("genre7", "genre-ki04")
+GENRES = ("genre7", "genre_ki04")
 
 K, M, PC, MPC, MPC_2003 = "K-Means", "M-KMeans", "PC-KMeans", "MPC-KMeans", "MPC-KMeans 2003"
 START, IC, ICD = "KMeans-I", "KMeans-I-C", "KMeans-I-C-D"
@@ -209,8 +209,8 @@ BASU_2004 = (
         "News-Similar-3 and News-Related-3 are harder than News-Different-3.",
         "004 section 4.1",
         tuple(
-            _nmi(Score(ICD, ALL, f"{NEWS[0]}, {kind}"), Score(ICD, ALL), (f"{name}, {kind}",))
-            for kind in ("cosine", "I-divergence")
+            _nmi(Score(ICD, ALL, f"{NEWS[0]} ({kind})"), Score(ICD, ALL), (f"{name} ({kind})",))
+            for kind in ("cosine", "i-divergence")
             for name in NEWS[1:]
         ),
     ),
@@ -268,7 +268,7 @@ def _inference(key: str, greedy: str, which: str) -> tuple[Claim, ...]:
 
 
 BILENKO_2004 = (
-    *_inference("printed", "ICM, single rows", "ICM as in the paper, one row at a time"),
+    *_inference("printed", "ICM (single rows)", "ICM as in the paper, one row at a time"),
     *_inference("default", "ICM", "this library's ICM, which also moves components"),
 )
 

@@ -71,8 +71,8 @@ DISPLAYS = {
         "all rows clustered by cosine or by I-divergence, NMI on the other half.",
         ("nmi",),
         tuple(
-            f"News-{name}-3, {kind}"
-            for kind in ("cosine", "I-divergence")
+            f"News-{name}-3 ({kind})"
+            for kind in ("cosine", "i-divergence")
             for name in ("Different", "Related", "Similar")
         ),
         ("K-Means", "KMeans-I", "KMeans-I-C", "KMeans-I-C-D"),
@@ -84,7 +84,7 @@ DISPLAYS = {
         "one half of the rows, pairwise F on the other, energy of the first assignment, time.",
         ("pairwise_f", "energy", "seconds"),
         ("Iris", "Protein", "Letter-IJL"),
-        ("ICM, single rows", "ICM", "BP", "LP", "mean field", "auto"),
+        ("ICM (single rows)", "ICM", "BP", "LP", "mean field", "auto"),
         10,
     ),
     "law2005-synthetic": Display(
@@ -112,7 +112,7 @@ DISPLAYS = {
         "Web pages by genre as TF-IDF with cosine: weights fixed, learned, and learned with the "
         "Rayleigh prior; the paper asks questions and has no experiment of its own.",
         ("nmi", "objective", "rises", "rises_equation_26"),
-        ("genre7", "genre-ki04"),
+        ("genre7", "genre_ki04"),
         ("fixed", "learned", "Rayleigh"),
     ),
     "modern": Display(
@@ -120,6 +120,11 @@ DISPLAYS = {
         "Sentence embeddings, images and single cells, with up to 2,000 constraints of which a "
         "share is wrong.",
         ("ari", "nmi"),
+    ),
+    "defaults": Display(
+        "Beyond the papers",
+        "Kinds of metric and numbers of starts: what the defaults rest on.",
+        ("ari",),
     ),
     "weights": Display(
         "Beyond the papers",
