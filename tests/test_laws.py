@@ -392,7 +392,8 @@ def test_tables_and_written_out_pairs_give_the_same_fit(seed):
         assert plain._setup.problem.objective.pairs.ties.n_blocks == 0
         assert_array_equal(plain.labels_, tabled.labels_)
         # Rounding may let one of them stop an iteration earlier: J moves by less than tol/100.
-        rtol = 1e-8 if plain.n_iter_ == tabled.n_iter_ else 1e-6
+        same = plain.n_iter_ == tabled.n_iter_ and distortion not in DIRECTIONAL
+        rtol = 1e-8 if same else 1e-6
         assert_allclose(plain.objective_, tabled.objective_, rtol=rtol)
         assert_falls(tabled, len(X))
 
