@@ -367,35 +367,28 @@ def test_heavy_clean_constraints_are_all_kept(seed):
 
 
 @given(seed=st.integers(0, 10_000))
-def test_tables_and_written_out_pairs_give_the_same_fit(seed):
-    """Entailed links by block (maths.md 1.4) equal the pairs they stand for."""
+def test_tables_say_what_written_out_pairs_say(seed):
+    """Entailed links by block (maths.md 1.4) cost what the pairs cost that they stand for."""
     from unittest import mock
 
     from linkfield.constraints import ties
-    from linkfield.inference import _icm_state
 
     rng = np.random.default_rng(seed)
-    y = rng.integers(0, 3, 60)
-    X = rng.normal(size=(60, 3)) + 0.7 * y[:, None]
-    partial = np.where(rng.random(60) < 0.6, y, -1)
+    y = rng.integers(0, 3, 40)
+    X = rng.normal(size=(40, 3)) + 0.7 * y[:, None]
+    X -= X.min(axis=0) - 0.1
+    partial = np.where(rng.random(40) < 0.6, y, -1)
     extra = Constraints.from_labels(y, n_pairs=15, random_state=rng)
+    told = {"constraints": extra, "partial_labels": partial}
+    known = Constraints.from_labels(partial) | extra
     metrics = ("diagonal", "full", "diagonal-per-cluster", "full-per-cluster")
     for distortion, metric in [*(("euclidean", m) for m in metrics), ("cosine", "diagonal")]:
         args = {"distortion": distortion, "metric": metric, "constraint_weight": 0.01}
-        told = {"constraints": extra, "partial_labels": partial}
-        # One and the same sweep for both, so that they visit the nodes alike.
-        with mock.patch.object(_icm_state, "state_of", _icm_state.TableState.of):
-            plain = quiet_fit(single_run(3, random_state=0, **args), X, **told)
         with mock.patch.object(ties, "WRITE_OUT", (0, 0)):
-            tabled = quiet_fit(single_run(3, random_state=0, **args), X, **told)
-        assert tabled._setup.problem.objective.pairs.ties.n_blocks > 0
-        assert plain._setup.problem.objective.pairs.ties.n_blocks == 0
-        assert_array_equal(plain.labels_, tabled.labels_)
-        # Rounding may let one of them stop an iteration earlier: J moves by less than tol/100.
-        same = plain.n_iter_ == tabled.n_iter_ and distortion not in DIRECTIONAL
-        rtol = 1e-8 if same else 1e-6
-        assert_allclose(plain.objective_, tabled.objective_, rtol=rtol)
-        assert_falls(tabled, len(X))
+            model = quiet_fit(single_run(3, random_state=0, **args), X, **told)
+        assert model._setup.problem.objective.pairs.ties.n_blocks > 0
+        assert_allclose(model.objective_, naive_objective(model, X, known), rtol=1e-7)
+        assert_falls(model, len(X))
 
 
 def test_violations_list_what_the_labels_break_and_its_cost():
