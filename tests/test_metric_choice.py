@@ -9,6 +9,7 @@ from linkfield import Constraints, HMRFKMeans, MPCKMeans, PCKMeans
 from linkfield.distortions import Bregman, as_distortion
 from linkfield.estimators import _choosing, _metric_choice
 from linkfield.evaluation import adjusted_rand
+from linkfield.exceptions import ConstraintWarning, InfeasibleConstraintsError
 
 
 def slanted(seed=0, n=300):
@@ -139,3 +140,28 @@ def test_the_same_seed_gives_the_same_choice():
     first, second = (HMRFKMeans(3, random_state=5).fit(X, constraints=known) for _ in range(2))
     assert_array_equal(first.metric_choice_, second.metric_choice_)
     assert_array_equal(first.labels_, second.labels_)
+
+
+def test_more_clusters_than_the_sample_has_rows(monkeypatch):
+    X, y = slanted()
+    known = Constraints.from_labels(y, n_pairs=60, random_state=0)
+    monkeypatch.setattr(_metric_choice, "MOST_ROWS", 80)
+    model = HMRFKMeans(100, random_state=0).fit(X, constraints=known)
+    assert model.metric_kind_ == "diagonal" and len(model.metric_choice_) == 0
+
+
+def test_what_cannot_be_is_told_by_the_rows_of_the_user(monkeypatch):
+    """The choice sees a sample, whose rows have other numbers."""
+    X, _ = slanted()
+    triangles = [(a + i, a + j) for a in range(240, 300, 3) for i, j in ((0, 1), (1, 2), (0, 2))]
+    known = Constraints(cannot_link=triangles, cannot_link_weight=np.inf)
+    monkeypatch.setattr(_metric_choice, "MOST_ROWS", 200)
+    messages = []
+    for metric in ("auto", "diagonal"):
+        with (
+            pytest.warns(ConstraintWarning, match="mutually apart"),
+            pytest.raises(InfeasibleConstraintsError) as caught,
+        ):
+            HMRFKMeans(2, metric=metric, random_state=0).fit(X, constraints=known)
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]

@@ -17,7 +17,7 @@ from linkfield.experiments import report as report_module
 from linkfield.experiments.claims import CLAIMS, claims_of
 from linkfield.experiments.curves import PALETTE, panels_of, styles_of
 from linkfield.experiments.report import write_report
-from linkfield.experiments.result_table import read_results
+from linkfield.experiments.result_table import read_table
 
 LEVELS = {
     "K-Means": 0.02,
@@ -160,7 +160,7 @@ def test_what_is_missing_is_said(markdown: str) -> None:
 
 
 def test_numbers_in_tables_come_from_the_files(out: Path, markdown: str) -> None:
-    results = read_results(out / "basu2003.csv")
+    results = read_table(out / "basu2003.csv")
     values = results.cells("Wine", "PC-KMeans", "pairwise_f", 0.0).values
     table = markdown[markdown.index("| Wine / constraints |") :]
     row = re.search(r"(?m)^\| PC-KMeans \|(.*)\|$", table)
@@ -261,7 +261,7 @@ def test_a_method_looks_the_same_everywhere() -> None:
 
 
 def test_curves_are_means_over_runs(out: Path) -> None:
-    results = read_results(out / "other.csv")
+    results = read_table(out / "other.csv")
     panels = panels_of(results, "ari", ["X<y>"], ["new", "nobody"])
     assert [panel.title for panel in panels] == ["X<y>, 0% wrong", "X<y>, 20% wrong"]
     (curve,) = panels[1].curves

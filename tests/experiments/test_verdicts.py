@@ -25,13 +25,13 @@ from linkfield.experiments.quantities import (
     Where,
     at,
 )
-from linkfield.experiments.result_table import Results, read_results
+from linkfield.experiments.result_table import ResultTable, read_table
 from linkfield.experiments.verdicts import Check, Claim, judge, verdict_of
 
 METHODS = ("K-Means", "low", "high")
 
 
-def made(folder: Path, runs: int = 10, **options: Any) -> Results:
+def made(folder: Path, runs: int = 10, **options: Any) -> ResultTable:
     """K-Means at 0.5; low rises by 0.1 to the last count, high by 0.2, with little chance."""
 
     def values(cell: dict[str, Any], rng: np.random.Generator) -> dict[str, float]:
@@ -40,7 +40,7 @@ def made(folder: Path, runs: int = 10, **options: Any) -> Results:
         return {"pairwise_f": found, "seconds": 0.02 if cell["method"] == "high" else 0.001}
 
     options = {"data": ("A", "B"), "methods": METHODS, "runs": runs, **options}
-    return read_results(write_experiment(folder, "made", values, **options))
+    return read_table(write_experiment(folder, "made", values, **options))
 
 
 def claim(*checks: Check, need: Any = "all") -> Claim:
@@ -158,7 +158,7 @@ def test_runs_without_all_folds_are_left_out(tmp_path: Path) -> None:
     kept = [line for line in lines if not line.startswith("A,high,50,0.0,3,1,")]
     assert len(kept) == len(lines) - 1
     file.write_text("".join(kept))
-    a, b = judge(claim(HIGHER), read_results(file)).findings
+    a, b = judge(claim(HIGHER), read_table(file)).findings
     assert (a.difference.n, b.difference.n) == (9, 10)
 
 
@@ -168,7 +168,7 @@ def test_a_method_run_without_constraints_only_counts_everywhere(tmp_path: Path)
     text = file.read_text().splitlines(keepends=True)
     kept = [x for x in text if not x.startswith("A,K-Means,") or x.startswith("A,K-Means,0,")]
     file.write_text("".join(kept))
-    shorter = read_results(file)
+    shorter = read_table(file)
     where = Where(shorter, "A", "pairwise_f", 0.0)
     at_zero = Score("K-Means", at(0)).per_run(Where(results, "A", "pairwise_f", 0.0))
     assert Score("K-Means", MOST).per_run(where).values == pytest.approx(at_zero.values)

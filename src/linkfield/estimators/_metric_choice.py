@@ -17,8 +17,9 @@ from scipy import sparse
 from sklearn.base import clone
 
 from ..constraints import Constraints
-from ..constraints.held_out import Split, asked, draw_splits
+from ..constraints.held_out import Question, Split, asked, draw_splits
 from ..distortions import Distortion
+from ..exceptions import ContradictionError, InfeasibleConstraintsError
 
 __all__ = ["CHOICE_DTYPE", "MetricChoice", "chosen_metric", "usual_metric"]
 
@@ -83,20 +84,35 @@ def chosen_metric(
     rows = sampled(constraints, X.shape[0], rng)
     if len(rows) < X.shape[0]:
         X, weight, constraints = X[rows], weight[rows], constraints.restrict(rows)
-    kinds = candidates(X)
     question = asked(constraints, FOLDS, rng)
+    unasked = MetricChoice("diagonal", np.empty(0, CHOICE_DTYPE))
     if question.n_units < 2 * FOLDS or len(question.ends) < LEAST_PAIRS:
-        return MetricChoice("diagonal", np.empty(0, CHOICE_DTYPE))
-    splits = draw_splits(constraints, question, FOLDS, 1, rng)
+        return unasked
+    if X.shape[0] < estimator.n_clusters:  # the sample is too small to hold all clusters
+        return unasked
+    try:
+        table = _compared(estimator, X, weight, draw_splits(constraints, question, FOLDS, 1, rng),
+                          question)  # fmt: skip
+    except (ContradictionError, InfeasibleConstraintsError):
+        # The fit itself will say so, of all constraints and by the rows that the user knows.
+        return unasked
+    first = table[0]
+    best = table[int(np.argmax(table["kept"]))]
+    better = best["kept"] > first["kept"] + first["error"]
+    return MetricChoice(str(best["metric"] if better else first["metric"]), table)
+
+
+def _compared(
+    estimator: Any, X: Any, weight: Any, splits: list[Split], question: Question
+) -> NDArray[Any]:
+    """Return what every candidate keeps of the held-out pairs."""
+    kinds = candidates(X)
     table = np.empty(len(kinds), CHOICE_DTYPE)
     for line, kind in zip(table, kinds, strict=True):
         kept, must = _held_out(_copy(estimator, kind), X, weight, splits, question)
         line["metric"], line["n_pairs"] = kind, len(kept)
         line["kept"], line["error"] = _balanced(kept, must)
-    first = table[0]
-    best = table[int(np.argmax(table["kept"]))]
-    better = best["kept"] > first["kept"] + first["error"]
-    return MetricChoice(str(best["metric"] if better else first["metric"]), table)
+    return table
 
 
 def sampled(constraints: Constraints, n_rows: int, rng: np.random.Generator) -> IntArray:
@@ -123,7 +139,7 @@ def _copy(estimator: Any, kind: str) -> Any:
 
 
 def _held_out(
-    model: Any, X: Any, weight: Any, splits: list[Split], question: Any
+    model: Any, X: Any, weight: Any, splits: list[Split], question: Question
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which held-out pairs are kept, and which of them are must-links."""
     kept, must = [], []

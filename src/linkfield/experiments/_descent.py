@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .curves import Curve, Panel
-from .result_table import Results
+from .result_table import ResultTable
 from .statistics import interval
 
 __all__ = ["descent_panels"]
@@ -22,7 +22,7 @@ FloatArray = NDArray[np.float64]
 _COLUMN = re.compile(r"(.+)_after_(\d+)")
 
 
-def descent_panels(results: Results, data: list[str], methods: list[str]) -> tuple[Panel, ...]:
+def descent_panels(results: ResultTable, data: list[str], methods: list[str]) -> tuple[Panel, ...]:
     """Average the values after each step over runs: a panel for each quantity and data set."""
     found: dict[str, dict[int, FloatArray]] = {}
     for column, values in results.values.items():

@@ -13,13 +13,13 @@ from .claims import TABLE_2
 from .curves import Style, as_png, as_svg, panels_of
 from .displays import SCORES, Display, column_name, display_of, in_order
 from .quantities import Lead, Where, at, cells_of, plain
-from .result_table import Results
+from .result_table import ResultTable
 from .statistics import Interval, interval, runs_needed
 
 __all__ = ["experiment_blocks", "unfinished"]
 
 
-def experiment_blocks(results: Results, styles: dict[str, Style]) -> list[Block]:
+def experiment_blocks(results: ResultTable, styles: dict[str, Style]) -> list[Block]:
     """Show one experiment: what it is, how far it is, its curves and tables."""
     display = display_of(results)
     title = str(results.about.get("title") or results.name)
@@ -41,7 +41,7 @@ def experiment_blocks(results: Results, styles: dict[str, Style]) -> list[Block]
     return blocks
 
 
-def _about(results: Results, display: Display) -> list[Block]:
+def _about(results: ResultTable, display: Display) -> list[Block]:
     """Say whose experiment it is, its protocol, and how to make it again."""
     about = results.about
     paper = display.paper or str(about.get("paper") or "No paper named")
@@ -67,12 +67,12 @@ def _about(results: Results, display: Display) -> list[Block]:
     return blocks
 
 
-def _parameters(results: Results) -> dict[str, Any]:
+def _parameters(results: ResultTable) -> dict[str, Any]:
     found = results.about.get("protocol")
     return found if isinstance(found, dict) else {}
 
 
-def _protocol(results: Results) -> str:
+def _protocol(results: ResultTable) -> str:
     """Say what was run, by the table itself, and the parameters that the table cannot show."""
     runs, folds = results.numbers("run"), results.numbers("fold")
     counts = ", ".join(plain(x) for x in results.numbers("constraints"))
@@ -88,7 +88,7 @@ def _protocol(results: Results) -> str:
     return f"{text} Also: {listed}." if listed else text
 
 
-def unfinished(results: Results) -> str:
+def unfinished(results: ResultTable) -> str:
     """Say how much of an experiment is there, if it is not finished; else nothing."""
     if results.expected is not None and results.n_cells < results.expected:
         return f"Unfinished: {results.n_cells} of {results.expected} cells."
@@ -101,7 +101,7 @@ def _many(number: int, thing: str) -> str:
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
-def _status(results: Results, display: Display) -> list[Block]:
+def _status(results: ResultTable, display: Display) -> list[Block]:
     """Warn of what is missing: the JSON file, cells, folds, runs, values."""
     notes = list(results.notes)
     if not results.about:
@@ -133,7 +133,7 @@ def _status(results: Results, display: Display) -> list[Block]:
 
 
 def _curves(
-    results: Results,
+    results: ResultTable,
     display: Display,
     score: str,
     data: list[str],
@@ -158,7 +158,7 @@ def _curves(
 
 
 def _descent(
-    results: Results, data: list[str], methods: list[str], styles: dict[str, Style]
+    results: ResultTable, data: list[str], methods: list[str], styles: dict[str, Style]
 ) -> list[Block]:
     """Draw how the objective falls from step to step, where the experiment wrote it down."""
     panels = descent_panels(results, data, methods)
@@ -175,7 +175,7 @@ def _descent(
 
 
 def _tables(
-    results: Results, display: Display, score: str, data: str, methods: list[str]
+    results: ResultTable, display: Display, score: str, data: str, methods: list[str]
 ) -> list[Block]:
     """Tabulate means of one data set, one table for each noise."""
     more = SCORES.get(score, (score, None))[1]
@@ -241,7 +241,7 @@ def _best(means: Any, more: bool | None) -> frozenset[tuple[int, int]]:
     return frozenset((int(i), int(j) + 1) for i, j in np.argwhere(best))
 
 
-def _table_2(results: Results) -> list[Block]:
+def _table_2(results: ResultTable) -> list[Block]:
     """Put Table 2 of Law et al. beside the same figures of ours."""
     methods = {"H": "hard", "S": "soft", "P": "posterior"}
     rows = []

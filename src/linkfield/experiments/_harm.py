@@ -7,13 +7,13 @@ import numpy as np
 from ._document import Block, Heading, Table, Text, figures, mean_and_half, p_text
 from .displays import BASELINES, SCORES, display_of
 from .quantities import Counts, Lead, Score, Where
-from .result_table import Results
+from .result_table import ResultTable
 from .statistics import LEVEL, holm, interval, signed_rank
 
 __all__ = ["worse_than_nothing"]
 
 
-def worse_than_nothing(found: dict[str, Results]) -> list[Block]:
+def worse_than_nothing(found: dict[str, ResultTable]) -> list[Block]:
     """List what does worse than the same method's baseline with 100 or more clean constraints."""
     rows = []
     for results in found.values():
@@ -46,7 +46,7 @@ def worse_than_nothing(found: dict[str, Results]) -> list[Block]:
     ]  # fmt: skip
 
 
-def _worse(results: Results, score: str, counts: Counts) -> list[list[str]]:
+def _worse(results: ResultTable, score: str, counts: Counts) -> list[list[str]]:
     """Compare every method of an experiment with its baseline on every data set."""
     tested = []
     methods = results.names("method")

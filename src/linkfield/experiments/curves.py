@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .quantities import Where, cells_of, plain
-from .result_table import Results
+from .result_table import ResultTable
 from .statistics import interval, share_interval
 
 __all__ = [
@@ -143,7 +143,7 @@ def styles_of(methods: Iterable[str]) -> dict[str, Style]:
 
 
 def panels_of(
-    results: Results, score: str, data: list[str], methods: list[str]
+    results: ResultTable, score: str, data: list[str], methods: list[str]
 ) -> tuple[Panel, ...]:
     """Average a score over the runs: one panel a data set and noise, one curve a method."""
     noises = results.numbers("noise")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .result_table import RECOVERED, Results
+from .result_table import RECOVERED, ResultTable
 
 __all__ = ["BASELINES", "DISPLAYS", "SCORES", "Display", "column_name", "display_of", "in_order"]
 
@@ -139,7 +139,7 @@ DISPLAYS = {
 }
 
 
-def display_of(results: Results) -> Display:
+def display_of(results: ResultTable) -> Display:
     """Give the display of an experiment; one that is not listed shows its first score."""
     display = DISPLAYS.get(results.name, Display())
     shown = tuple(score for score in display.scores if results.has(score))

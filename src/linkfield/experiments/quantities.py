@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .displays import BASELINES
-from .result_table import Cells, Results
+from .result_table import Cells, ResultTable
 
 __all__ = [
     "ALL",
@@ -78,7 +78,7 @@ def at(count: float) -> Counts:
 class Where(NamedTuple):
     """The part of a table that a check looks at."""
 
-    results: Results
+    results: ResultTable
     data: str
     score: str
     noise: float | None

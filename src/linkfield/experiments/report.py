@@ -16,7 +16,7 @@ from ._markdown import to_markdown
 from .claims import CLAIMS, claims_of
 from .curves import need_matplotlib, styles_of
 from .displays import DISPLAYS
-from .result_table import Results, read_results
+from .result_table import ResultTable, read_table
 from .verdicts import VERDICT_WORDS, Judgement, judge
 
 __all__ = ["write_report"]
@@ -79,7 +79,7 @@ def _write(file: Path, content: bytes) -> None:
         opened.write(content)
 
 
-def _read_all(folder: Path) -> tuple[dict[str, Results], list[str]]:
+def _read_all(folder: Path) -> tuple[dict[str, ResultTable], list[str]]:
     """Read the experiments of a folder; other CSV files are named, not read."""
     if not folder.is_dir():
         raise ValueError(f"{folder}: no such folder; run `linkfield experiment run NAME --out …`")
@@ -91,10 +91,10 @@ def _read_all(folder: Path) -> tuple[dict[str, Results], list[str]]:
         )
     order = {name: i for i, name in enumerate(DISPLAYS)}
     ours.sort(key=lambda file: (order.get(file.stem, len(order)), file.stem))
-    return {f.stem: read_results(f) for f in ours}, [f.name for f in files if f not in ours]
+    return {f.stem: read_table(f) for f in ours}, [f.name for f in files if f not in ours]
 
 
-def _blocks(found: dict[str, Results], left_out: list[str]) -> list[Block]:
+def _blocks(found: dict[str, ResultTable], left_out: list[str]) -> list[Block]:
     judgements = {claim.key: judge(claim, found.get(claim.experiment)) for claim in CLAIMS}
     styles = styles_of(m for results in found.values() for m in results.names("method"))
     blocks: list[Block] = _summary(found, left_out, judgements)
@@ -112,7 +112,7 @@ def _blocks(found: dict[str, Results], left_out: list[str]) -> list[Block]:
 
 
 def _summary(
-    found: dict[str, Results], left_out: list[str], judgements: dict[str, Judgement]
+    found: dict[str, ResultTable], left_out: list[str], judgements: dict[str, Judgement]
 ) -> list[Block]:
     counts = Counter(judgement.verdict for judgement in judgements.values())
     told = ", ".join(f"{counts[v]} {words}" for v, words in VERDICT_WORDS.items() if counts[v])

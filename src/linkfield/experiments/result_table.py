@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["KEYS", "Cells", "Results", "read_results"]
+__all__ = ["KEYS", "Cells", "ResultTable", "read_table"]
 
 FloatArray = NDArray[np.float64]
 TextArray = NDArray[np.str_]
@@ -35,7 +35,7 @@ class Cells(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Results:
+class ResultTable:
     """The table of one experiment.
 
     Attributes
@@ -132,7 +132,7 @@ class Results:
         return mask
 
 
-def read_results(csv_file: str | os.PathLike[str]) -> Results:
+def read_table(csv_file: str | os.PathLike[str]) -> ResultTable:
     """Read the cells of one experiment and what its JSON file says about them.
 
     A half-written last line (the experiment was stopped, or is running) is left out with a note;
@@ -160,7 +160,7 @@ def read_results(csv_file: str | os.PathLike[str]) -> Results:
     keys, values = _columns(file, header, rows)
     _refuse_repeats(file, keys, [number for number, _ in rows])
     _add_recovered(values)
-    return Results(file.stem, file, about, keys, values, tuple(notes))
+    return ResultTable(file.stem, file, about, keys, values, tuple(notes))
 
 
 def _about(file: Path) -> dict[str, Any]:

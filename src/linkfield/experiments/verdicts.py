@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .quantities import Quantity, Where, plain
-from .result_table import Results
+from .result_table import ResultTable
 from .statistics import LEVEL, Interval, holm, interval, runs_needed, signed_rank
 
 __all__ = [
@@ -134,7 +134,7 @@ class Judgement(NamedTuple):
     reason: str
 
 
-def judge(claim: Claim, results: Results | None) -> Judgement:
+def judge(claim: Claim, results: ResultTable | None) -> Judgement:
     """Make every comparison of a claim and give the verdict.
 
     The p values of a claim's comparisons are one family, adjusted by Holm's method.
