@@ -13,16 +13,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from ._mistakes import Mistake, said
+
 if TYPE_CHECKING:
     from ..experiments.runner import Progress as Report
 
 __all__ = ["experiment"]
-
-
-class Mistake(click.ClickException):
-    """Something that the user can mend: one line, exit code 2."""
-
-    exit_code = 2
 
 
 _out = click.option(
@@ -114,15 +110,8 @@ def run(
         except (OSError, ValueError) as error:
             if getattr(error, "__notes__", None):  # a fit failed: not the user's mistake
                 raise
-            raise Mistake(f"{name}: {_said(error)}") from None
+            raise Mistake(f"{name}: {said(error)}") from None
         click.echo(f"{path}")
-
-
-def _said(error: Exception) -> str:
-    """Return what an error says, in one line."""
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"cannot write to {error.filename} ({error.strerror}); choose another --out"
-    return " ".join(str(error).split())
 
 
 @contextmanager
@@ -171,6 +160,6 @@ def report(out: Path) -> None:
     try:
         written = write_report(out)
     except (OSError, ValueError) as error:
-        raise Mistake(_said(error)) from None
+        raise Mistake(said(error)) from None
     for path in written if isinstance(written, list | tuple) else [written]:
         click.echo(f"{path}")
