@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from linkfield.experiments.result_table import read_table
+
 KEYS = ("data", "method", "constraints", "noise", "run", "fold")
 VALUES = (
     "pairwise_f",
@@ -92,3 +94,17 @@ def rising(levels: dict[str, float], score: str = "pairwise_f", spread: float = 
         }
 
     return values
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    """Return the lines of a results file as experiments wrote it; empty values are None."""
+    table = read_table(path)
+    whole = {name: table.keys[name].astype(int) for name in ("run", "fold")}
+    columns = {**table.keys, **whole, **table.values}
+    columns.pop("recovered", None)  # made from the accuracy, not written
+    columns = {name: columns[name] for name in (*KEYS, *table.values) if name in columns}
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [
+        {name: None if value != value else value for name, value in zip(columns, row, strict=True)}
+        for row in rows
+    ]

@@ -4,12 +4,12 @@ import os
 
 import numpy as np
 import pytest
+from made_up_results import rows_of
 from scipy import sparse
 
 from linkfield import Constraints, HMRFKMeans
 from linkfield.experiments import get, names, run
 from linkfield.experiments.pritsos import count_rises, global_objective
-from linkfield.experiments.results import read_results
 
 needs_folder = pytest.mark.skipif(
     not os.environ.get("LINKFIELD_DATA"), reason="LINKFIELD_DATA is not set"
@@ -19,7 +19,7 @@ needs_folder = pytest.mark.skipif(
 def quick(name, folder):
     """Return the rows of a quick run by method, constraints and noise, of all data."""
     experiment = get(name)
-    rows = read_results(run(name, folder, quick=True))
+    rows = rows_of(run(name, folder, quick=True))
     assert {r["method"] for r in rows} == {m.name for m in experiment.methods}
     assert len(rows) == sum(1 for _ in experiment.quickened().cells())
     assert all(0 <= r[score] <= 1 for r in rows for score in ("nmi", "accuracy", "pairwise_f"))

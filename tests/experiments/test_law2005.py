@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from made_up_results import rows_of
 
 from linkfield.experiments import four_gaussians, get, run
 from linkfield.experiments._shared import Components
 from linkfield.experiments.draws import Drawing, seed_of
 from linkfield.experiments.law2005 import Teachers
-from linkfield.experiments.results import read_results
 
 
 def asked(share, noise=0.2, seed=0, n=600, n_clusters=6):
@@ -72,7 +72,7 @@ def test_components_are_those_of_standardised_features():
 @pytest.mark.parametrize("name", ["law2005-synthetic", "law2005-teachers"])
 def test_quick_run(name, tmp_path):
     experiment = get(name)
-    rows = read_results(run(name, tmp_path, quick=True))
+    rows = rows_of(run(name, tmp_path, quick=True))
     assert {r["method"] for r in rows} == {m.name for m in experiment.methods}
     assert all(0.5 <= r["accuracy"] <= 1 for r in rows)  # two classes
     assert all(r["violated"] is None for r in rows)  # no pairs were given

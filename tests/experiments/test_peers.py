@@ -4,12 +4,12 @@ import sys
 
 import numpy as np
 import pytest
+from made_up_results import rows_of
 
 from linkfield import Constraints
 from linkfield.experiments import _peers, run
 from linkfield.experiments.peers import experiment, shared_sets
 from linkfield.experiments.protocol import Task
-from linkfield.experiments.results import read_results
 
 #: What the real package's classes take and give, with every way to fail.
 STAND_IN = """
@@ -109,11 +109,11 @@ def test_quick_run_without_the_package_and_with_it(python, tmp_path):
     alone = experiment()
     assert "LINKFIELD_PEER_PYTHON is not set" in alone.parameters()["notes"]
     path = run(alone, tmp_path, quick=True)
-    rows = read_results(path)
+    rows = rows_of(path)
     assert {r["method"] for r in rows} == {"k-means", "k-means (10 starts)", "HMRFKMeans"}
     assert all(r["ari"] > 0.5 and r["no_answer"] is None for r in rows)
     run(experiment(python), tmp_path, quick=True)
-    more = read_results(path)
+    more = rows_of(path)
     assert {r["method"] for r in more} - {r["method"] for r in rows} == {
         "PCKMeans (2018)", "COPKMeans (2018)", "MPCKMeans (2018)",
     }  # fmt: skip

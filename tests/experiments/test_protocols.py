@@ -3,9 +3,9 @@
 import os
 
 import pytest
+from made_up_results import rows_of
 
 from linkfield.experiments import get, run
-from linkfield.experiments.results import read_results
 
 NAMES = ("basu2003", "basu2004", "bilenko2004")
 #: What the papers and maths.md 7 say: numbers of rows' sets, folds, least runs, constraints.
@@ -32,7 +32,7 @@ def test_grid_is_the_papers(name):
 def test_quick_run(name, tmp_path):
     if name == "basu2004" and not os.environ.get("LINKFIELD_DATA"):
         pytest.skip("LINKFIELD_DATA is not set")
-    rows = read_results(run(name, tmp_path, quick=True))
+    rows = rows_of(run(name, tmp_path, quick=True))
     assert len(rows) == sum(1 for _ in get(name).quickened().cells())
     for row in rows:
         assert all(0 <= row[score] <= 1 for score in ("pairwise_f", "nmi", "accuracy"))

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from made_up_results import rows_of
 from sklearn import metrics
 
 from linkfield.experiments import get, run
 from linkfield.experiments.data import DataSet
 from linkfield.experiments.draws import Known, random_pairs, seed_of, split
 from linkfield.experiments.protocol import Experiment, Fit, Method, Source
-from linkfield.experiments.results import read_results
 
 NAMES = ("a", "b", "c")
 
@@ -81,7 +81,7 @@ def spied(spy, **changes):
 
 def test_scores_are_those_of_the_test_rows(tmp_path):
     experiment = small()
-    rows = read_results(run(experiment, tmp_path))
+    rows = rows_of(run(experiment, tmp_path))
     assert len(rows) == 3 * 2 * 2 * 3 * 2
     data = blobs(None, 0)
     for row in rows:
@@ -104,7 +104,7 @@ def test_scores_are_those_of_the_test_rows(tmp_path):
 
 
 def test_violated_counts_the_given_pairs(tmp_path):
-    rows = read_results(run(small(noise=(0.0,)), tmp_path))
+    rows = rows_of(run(small(noise=(0.0,)), tmp_path))
     for row in (r for r in rows if r["method"] == "constant"):
         assert row["violated"] == row["constraints"] - row["objective"]  # all cannot-links
 
@@ -115,7 +115,7 @@ def test_one_fit_serves_all_numbers_of_constraints_where_they_are_ignored(tmp_pa
     path = run(small(methods=(method,)), tmp_path)
     assert len(spy.tasks) == 3 * 2  # runs x folds
     assert all(task.constraints.n_must_link == 0 for task in spy.tasks)
-    assert len(read_results(path)) == 3 * 2 * 3 * 2
+    assert len(rows_of(path)) == 3 * 2 * 3 * 2
 
 
 def test_methods_share_seeds_and_pairs(tmp_path):
@@ -152,7 +152,7 @@ def test_own_columns_and_fits_without_an_answer(tmp_path):
         return Fit(labels, extra={"weight": 0.25})
 
     experiment = small(methods=(Method("some", some),), extra=("weight",))
-    rows = read_results(run(experiment, tmp_path))
+    rows = rows_of(run(experiment, tmp_path))
     assert {row["weight"] for row in rows} == {0.25}
     for row in rows:
         assert (row["nmi"] is None) == (row["constraints"] > 0)
@@ -163,7 +163,7 @@ def test_own_columns_and_fits_without_an_answer(tmp_path):
 
 def test_without_folds_rows_outside_the_constraints_are_scored(tmp_path):
     spy = Spy()
-    rows = read_results(run(spied(spy, folds=1, runs=1, noise=(0.0,)), tmp_path))
+    rows = rows_of(run(spied(spy, folds=1, runs=1, noise=(0.0,)), tmp_path))
     data = blobs(None, 0)
     for row, task in zip(rows, spy.tasks, strict=True):
         free = np.setdiff1d(np.arange(60), task.constraints.tied_rows())
@@ -219,7 +219,7 @@ def fitted_labels(experiment, out):
         return replace(method, fit=fit, warm_up=False)
 
     path = run(replace(experiment, methods=tuple(map(watched, experiment.methods))), out)
-    return found, [row["nmi"] for row in read_results(path)]
+    return found, [row["nmi"] for row in rows_of(path)]
 
 
 @pytest.mark.parametrize("name", ["basu2003", "basu2004", "bilenko2004", "small"])
@@ -287,7 +287,7 @@ def test_a_killed_run_goes_on_and_no_cell_is_run_twice(tmp_path, torn):
     path.write_bytes(content[: len(content) - torn])  # the last line was being written
     assert run(spied(second), out) == path
     assert lines(path) == lines(whole)
-    assert len(read_results(path)) == 3 * 2 * 3 * 2
+    assert len(rows_of(path)) == 3 * 2 * 3 * 2
     # 30 tasks, since one without constraints is the same for both levels of noise. The torn cell
     # is fitted again, and so is a task whose other level was not reached.
     again = len(first.tasks) + len(second.tasks) - 3 * 2 * (1 + 2 * 2)
@@ -299,7 +299,7 @@ def test_lines_are_there_as_soon_as_a_cell_is_finished(tmp_path):
 
     def progress(done, total, what):
         path = tmp_path / "small.csv"
-        sizes.append((done, len(read_results(path))))
+        sizes.append((done, len(rows_of(path))))
 
     run(small(runs=1), tmp_path, progress=progress)
     assert len(sizes) > 20
@@ -310,7 +310,7 @@ def test_a_failed_fit_says_where_and_keeps_the_lines(tmp_path):
     with pytest.raises(ValueError, match="no more") as failure:
         run(spied(Spy(fail_at=7)), tmp_path)
     assert "small" in failure.value.__notes__[0] and "run=" in failure.value.__notes__[0]
-    assert len(read_results(tmp_path / "small.csv")) >= 7
+    assert len(rows_of(tmp_path / "small.csv")) >= 7
     spy = Spy()
     assert lines(run(spied(spy), tmp_path)) == lines(run(spied(Spy()), tmp_path / "whole"))
     assert len(spy.tasks) < 30
@@ -335,7 +335,7 @@ def test_runs_can_be_added(tmp_path):
 
 def test_lines_are_sorted_and_the_record_says_how(tmp_path):
     path = run(small(constraints=(5, 40, 0)), tmp_path)
-    keys = [tuple(row.values())[:6] for row in read_results(path)]
+    keys = [tuple(row.values())[:6] for row in rows_of(path)]
     assert keys == sorted(keys)
     header = path.read_text().partition("\n")[0]
     assert header == (

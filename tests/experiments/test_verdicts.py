@@ -10,8 +10,10 @@ import pytest
 from made_up_results import write_experiment
 from scipy import stats
 
+from linkfield.experiments import get
 from linkfield.experiments.claims import CLAIMS, EXPLANATIONS
 from linkfield.experiments.displays import DISPLAYS
+from linkfield.experiments.peers import experiment
 from linkfield.experiments.quantities import (
     ALL,
     LEAST,
@@ -87,6 +89,9 @@ def test_comparisons_of_every_kind(tmp_path: Path) -> None:
         Check(Score("low", MOST), Score("high", MOST), "close", margin=0.01): "reversed",
         Check(Score("high", few), Constant(0.49), "never below"): "holds",
         Check(Score("high", most), Constant(0.8), "never below"): "does not hold",
+        Check(Score("low", MOST), Score("high", MOST), "within"): "reversed",
+        Check(Score("high", MOST), Score("low", MOST), "within"): "holds",
+        Check(Score("low", at(0)), Score("high", at(0)), "within"): "holds",
         Check(Lead("high", "K-Means", MOST), Lead("low", "K-Means", MOST)): "holds",
         Check(Gain("high", LEAST, MOST), Gain("low", LEAST, MOST)): "holds",
     }
@@ -198,9 +203,16 @@ def test_claims_are_well_formed() -> None:
 def test_claims_name_methods_and_data_that_the_experiments_have() -> None:
     for c in CLAIMS:
         display = DISPLAYS[c.experiment]
+        methods = display.methods or _declared_methods(c.experiment)
         for check in c.checks:
             assert set(check.data) <= set(display.data)
             for side in (check.first, check.second):
                 for name in ("method", "over"):
-                    assert getattr(side, name, display.methods[0]) in display.methods
+                    assert getattr(side, name, methods[0]) in methods
                 assert getattr(side, "data", None) in (None, *display.data)
+
+
+def _declared_methods(name: str) -> tuple[str, ...]:
+    """Return the methods of a protocol; of that beside the other package, with the package."""
+    found = experiment("python") if name == "peers" else get(name)
+    return tuple(method.name for method in found.methods)

@@ -1,4 +1,4 @@
-"""What the papers claim of their experiments, each with the checks that decide it.
+"""What the papers claim of their experiments, and we of ours, with the checks that decide it.
 
 Papers are named as in the list of sources: 000 Bilenko & Basu 2004, 001 Law, Topchy & Jain 2005,
 002 Pritsos & Stamatatos, 003 Basu, Bilenko & Mooney 2003, 004 Basu, Bilenko & Mooney 2004. Where a
@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from ._claims_kmeans import BASU_2003, BASU_2004, BILENKO_2004, PRITSOS
 from ._claims_mixture import LAW_SYNTHETIC, LAW_TEACHERS, TABLE_2
+from ._claims_own import PEERS
 from .verdicts import Claim
 
 __all__ = ["CLAIMS", "EXPLANATIONS", "TABLE_2", "claims_of"]
 
-CLAIMS = (*BASU_2003, *BASU_2004, *BILENKO_2004, *LAW_SYNTHETIC, *LAW_TEACHERS, *PRITSOS)
+CLAIMS = (*BASU_2003, *BASU_2004, *BILENKO_2004, *LAW_SYNTHETIC, *LAW_TEACHERS, *PRITSOS, *PEERS)
 
 #: Why a claim does not reproduce, or why no experiment can decide it; filled in by hand.
 EXPLANATIONS: dict[str, str] = {

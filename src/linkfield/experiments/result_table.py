@@ -14,10 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["KEYS", "Cells", "ResultTable", "read_table"]
+__all__ = ["KEYS", "Cells", "ResultTable", "read_table", "split_table"]
 
 FloatArray = NDArray[np.float64]
 TextArray = NDArray[np.str_]
+
+#: A line's number in the file, and its fields.
+NumberedRow = tuple[int, list[str]]
 
 #: The columns that name a cell; all others are values.
 KEYS = ("data", "method", "constraints", "noise", "run", "fold")
@@ -144,8 +147,7 @@ def read_table(csv_file: str | os.PathLike[str]) -> ResultTable:
         text = file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise ValueError(f"{file}: not a CSV file of an experiment: not UTF-8 text") from None
-    lines = text.splitlines()
-    header = next(csv.reader(lines[:1]), [])
+    header, rows, whole = split_table(text)
     if tuple(header[: len(KEYS)]) != KEYS or len(set(header)) < len(header):
         raise ValueError(
             f"{file}: not a CSV file of an experiment: its first columns must be "
@@ -153,9 +155,9 @@ def read_table(csv_file: str | os.PathLike[str]) -> ResultTable:
             "move it elsewhere, or write it with `linkfield experiment run`"
         )
     notes = []
-    rows = [(number, row) for number, row in _rows(lines) if row]
-    if rows and (not text.endswith("\n") or len(rows[-1][1]) < len(header)):
-        rows.pop()
+    if rows and len(rows[-1][1]) < len(header):
+        rows, whole = rows[:-1], False
+    if not whole:
         notes.append("The last line is half-written and was left out.")
     keys, values = _columns(file, header, rows)
     _refuse_repeats(file, keys, [number for number, _ in rows])
@@ -175,13 +177,20 @@ def _about(file: Path) -> dict[str, Any]:
     return about
 
 
-def _rows(lines: list[str]) -> list[tuple[int, list[str]]]:
-    """Split lines one by one, so that a broken quotation cannot swallow the lines after it."""
-    return [(i, next(csv.reader([line]), [])) for i, line in enumerate(lines[1:], start=2)]
+def split_table(text: str) -> tuple[list[str], list[NumberedRow], bool]:
+    """Split a results file into header and numbered rows; say whether its last line was ended.
+
+    A line without its end was still being written, and is left out. Lines are split one by one,
+    so that a broken quotation cannot swallow those after it.
+    """
+    *complete, rest = text.split("\n")
+    rows = [(i, next(csv.reader([line]), [])) for i, line in enumerate(complete, start=1)]
+    header = rows[0][1] if rows else []
+    return header, [(i, row) for i, row in rows[1:] if row], not rest
 
 
 def _columns(
-    file: Path, header: list[str], rows: list[tuple[int, list[str]]]
+    file: Path, header: list[str], rows: list[NumberedRow]
 ) -> tuple[dict[str, Any], dict[str, FloatArray]]:
     for number, row in rows:
         if len(row) != len(header):

@@ -20,8 +20,9 @@ from typing import IO, Any
 from .. import __version__
 from ..io.files import replacing
 from .protocol import Cell, Experiment
+from .result_table import split_table
 
-__all__ = ["VALUES", "Results", "read_results"]
+__all__ = ["VALUES", "Results"]
 
 #: The value columns that every experiment has.
 VALUES = ("pairwise_f", "nmi", "ari", "accuracy", "objective", "energy", "seconds", "iterations",
@@ -102,21 +103,20 @@ class Results:
     def _read(self) -> tuple[dict[Cell, list[str]], bool]:
         """Return the whole lines by cell, and whether there was nothing else."""
         text = self.path.read_bytes().decode("utf-8", errors="replace")
-        *complete, rest = text.split("\n")
-        rows = [next(csv.reader([line]), []) for line in complete]
-        if not rows:
-            return {}, not text
-        if tuple(rows[0]) != self.columns:
+        header, rows, whole = split_table(text)
+        if not header:
+            return {}, whole
+        if tuple(header) != self.columns:
             raise ValueError(
                 f"{self.path} has other columns than {self.experiment.name} writes; remove it, or "
                 "choose another folder"
             )
         lines: dict[Cell, list[str]] = {}
-        for row in rows[1:]:
+        for _, row in rows:
             cell = _cell(row) if len(row) == len(self.columns) else None
             if cell is not None:
                 lines.setdefault(cell, row)
-        return lines, not rest and len(lines) == len(rows) - 1
+        return lines, whole and len(lines) == len(rows)
 
     def _write(self, lines: Mapping[Cell, list[str]]) -> None:
         """Write the file anew, sorted by cell."""
@@ -175,22 +175,6 @@ class Results:
     def _write_record(self, record: Mapping[str, Any]) -> None:
         with replacing(self.record) as stream:
             stream.write((json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode("utf-8"))
-
-
-def read_results(path: str | Path) -> list[dict[str, Any]]:
-    """Return the lines of a results file: numbers as numbers, empty values as None.
-
-    A last line that is not whole is left out.
-    """
-    complete, _, _ = Path(path).read_text("utf-8").rpartition("\n")
-    found = []
-    for line in csv.DictReader(io.StringIO(complete, newline="")):
-        cell = _cell([line[name] for name in Cell._fields])
-        if cell is not None and None not in line.values():
-            values = {name: float(line[name]) if line[name] else None
-                      for name in line if name not in Cell._fields}  # fmt: skip
-            found.append({**cell._asdict(), **values})
-    return found
 
 
 def _cell(row: list[str]) -> Cell | None:

@@ -25,6 +25,8 @@ __all__ = [
 
 FloatArray = NDArray[np.float64]
 Verdict = Literal["reproduced", "partly", "not", "not decided"]
+#: An interval of fewer runs says nothing.
+INTERVAL_RUNS = 4
 #: How a verdict is written.
 VERDICT_WORDS: dict[Verdict, str] = {
     "reproduced": "reproduced",
@@ -33,7 +35,7 @@ VERDICT_WORDS: dict[Verdict, str] = {
     "not decided": "not decided",
 }
 Outcome = Literal["holds", "reversed", "no clear difference", "does not hold", "not decided"]
-Relation = Literal["above", "not below", "close", "never below"]
+Relation = Literal["above", "not below", "close", "within", "never below"]
 
 
 @dataclass(frozen=True)
@@ -43,10 +45,12 @@ class Check:
     Parameters
     ----------
     first, second : Quantity
-    relation : {"above", "not below", "close", "never below"}
+    relation : {"above", "not below", "close", "within", "never below"}
         ``above``: first > second + margin. ``not below``: first > second - margin. ``close``:
-        within the margin of each other. These are tested over runs. ``never below``: first >=
-        second in every single run, which no test can show, only count.
+        within the margin of each other. These are tested over runs. ``within``: the 95% interval
+        of first - second reaches 0, so that first is as good as second as far as these runs can
+        tell. ``never below``: first >= second in every single run, which no test can show, only
+        count.
     data : tuple of str, default=()
         Empty: every data set of the experiment.
     score : str
@@ -76,6 +80,7 @@ class Check:
             "above": f"> {self.second}" + (f" + {margin}" if self.margin else ""),
             "not below": f"> {self.second} - {margin}",
             "close": f"= {self.second} ± {margin}",
+            "within": f"≥ {self.second} within the interval",
             "never below": f"≥ {self.second} in every run",
         }
         return f"{self.first} {words[self.relation]}"
@@ -205,7 +210,7 @@ def _measure(check: Check, where: Where) -> Finding:
 
 def _test(d: FloatArray, relation: Relation, margin: float) -> tuple[float, int, int]:
     """Return p of a relation (nan if there is none), where the ranks point, and runs in favour."""
-    if relation == "never below":
+    if relation in ("within", "never below"):
         return np.nan, 0, int((d >= -1e-12).sum())
     above = signed_rank(d - margin if relation == "above" else d + margin)
     if relation != "close":
@@ -228,8 +233,9 @@ def _decide(findings: list[Finding]) -> list[Finding]:
     for i, finding in enumerate(findings):
         finding = finding._replace(adjusted=float(adjusted.get(i, np.nan)))
         n = finding.difference.n
-        if not finding.reason and n < needed:
-            reason = f"{n} complete runs, {needed} needed" if n else "no complete run of both sides"
+        least = INTERVAL_RUNS if finding.check.relation == "within" else needed
+        if not finding.reason and n < least:
+            reason = f"{n} complete runs, {least} needed" if n else "no complete run of both sides"
             finding = finding._replace(reason=reason)
         if not finding.reason:
             finding = finding._replace(outcome=_outcome(finding))
@@ -242,6 +248,8 @@ def _outcome(finding: Finding) -> Outcome:
     check, difference = finding.check, finding.difference
     if check.relation == "never below":
         return "holds" if finding.runs_for == difference.n else "does not hold"
+    if check.relation == "within":
+        return "holds" if difference.mean + difference.half_width >= 0 else "reversed"
     if not finding.adjusted < LEVEL:
         return "no clear difference"
     margin = np.log10(check.margin or 1.0) if check.factor else check.margin
