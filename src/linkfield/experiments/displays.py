@@ -109,11 +109,11 @@ DISPLAYS = {
     ),
     "pritsos": Display(
         "002: Pritsos & Stamatatos",
-        "Web pages by genre as TF-IDF with cosine: weights fixed, learned, and learned with the "
-        "Rayleigh prior; the paper asks questions and has no experiment of its own.",
+        "Web pages by genre as TF-IDF with cosine: weights fixed, and learned without a prior, "
+        "with this library's and with Rayleigh's. The paper asks questions, without an experiment.",
         ("nmi", "objective", "rises", "rises_equation_26"),
         ("genre7", "genre_ki04"),
-        ("fixed", "learned", "Rayleigh"),
+        ("fixed", "no prior", "learned", "Rayleigh"),
     ),
     "modern": Display(
         "Beyond the papers",

@@ -126,6 +126,7 @@ EXPERIMENTS = (
         data=_DATA,
         methods=(
             Method("fixed", _Cosine("identity", None), warm_up=False),
+            Method("no prior", _Cosine("diagonal", None), warm_up=False),
             Method("learned", _Cosine("diagonal", "wishart"), warm_up=False),
             Method("Rayleigh", _Cosine("diagonal", "rayleigh"), warm_up=False),
         ),
@@ -138,7 +139,8 @@ EXPERIMENTS = (
         notes=(
             "The paper has no experiment: corpora, vocabulary (words in 20 texts at least and in "
             "half of them at most, without stop words) and numbers of pairs are our choice. "
-            "'learned' has a weight a word with the library's own prior, 'Rayleigh' the paper's. "
+            "A weight a word is learned without a prior ('no prior'), with the library's own "
+            "('learned') and with the paper's ('Rayleigh'). "
             "`rises` counts the steps of a fit in which the objective rose; columns after_t are "
             "J and eq. 26 (without the prior) after iteration t of one start, relative to the "
             "first."
