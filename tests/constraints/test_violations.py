@@ -116,7 +116,7 @@ def test_given_pairs_are_listed_whatever_the_budget(c, y, labels):
 @given(partial, clusters)
 def test_a_budget_that_suffices_lists_all(y, labels):
     c = Constraints.from_labels(y)
-    n = c.n_must_link + c.n_cannot_link
+    n = len(broken(c, labels))
     assert sorted(violated_pairs(c, labels, budget=n).tolist()) == broken(c, labels)
 
 
@@ -142,6 +142,11 @@ def test_many_labels_are_quick_to_list():
     table = violated_pairs(Constraints.from_labels(y), labels)
     assert len(table) == 50 and set(table["kind"].tolist()) == {"must"}
     assert sorted(set(table["a"].tolist()) | set(table["b"].tolist()))[:50] == list(range(50))
+    labels[3:] = y[3:]  # three rows: all that they break
+    table = violated_pairs(Constraints.from_labels(y), labels)
+    # Each is apart from the 1,999 others of its class and beside the 2,000 of the next, but for
+    # the neighbour that has moved on as well.
+    assert len(table) == 3 * (1_999 + 2_000) - 2 and len(np.unique(table)) == len(table)
 
 
 def test_the_weight_of_labels_is_shown():
