@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["DELIMITERS", "format_of", "need_pyarrow", "replacing"]
+__all__ = ["DELIMITERS", "check_there", "format_of", "need_folder", "need_pyarrow", "replacing"]
 
 _FORMATS = {
     ".csv": "csv",
@@ -33,6 +33,22 @@ def format_of(file: Path) -> tuple[str, bool]:
             "or .ndjson (.gz after it compresses), or .parquet"
         )
     return form, packed
+
+
+def check_there(file: Path) -> None:
+    """Raise with the remedy if there is no such file."""
+    if file.is_dir():
+        raise IsADirectoryError(f"{file} is a folder; give a file in it")
+    if not file.exists():
+        raise FileNotFoundError(f"there is no file {file}; check the path")
+
+
+def need_folder(file: Path) -> None:
+    """Raise with the remedy if there is no folder to put a file into."""
+    if not file.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {file.parent}; make it first")
+    if file.is_dir():
+        raise IsADirectoryError(f"{file} is a folder; give the name of a file")
 
 
 def need_pyarrow() -> None:

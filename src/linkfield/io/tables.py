@@ -16,7 +16,14 @@ from typing import Any, BinaryIO, NoReturn, TextIO
 
 from ..constraints import readable
 from ..constraints.frames import Layout
-from .files import DELIMITERS, format_of, need_pyarrow, replacing
+from .files import (
+    DELIMITERS,
+    check_there,
+    format_of,
+    need_folder,
+    need_pyarrow,
+    replacing,
+)
 
 __all__ = [
     "Line",
@@ -49,7 +56,7 @@ def fail(file: Path, line: int, what: str) -> NoReturn:
 def read_lines(file: Path, layout: Layout) -> tuple[list[Line], bool]:
     """Return the lines of a file, and whether its values are text only (CSV)."""
     form, packed = format_of(file)
-    _check_there(file)
+    check_there(file)
     if form == "parquet":
         table = read_parquet(file, layout)
         if layout.missing(table.column_names):
@@ -63,7 +70,7 @@ def read_lines(file: Path, layout: Layout) -> tuple[list[Line], bool]:
 
 def read_parquet(file: Path, layout: Layout) -> Any:
     """Return a Parquet file as a table of pyarrow."""
-    _check_there(file)
+    check_there(file)
     need_pyarrow()
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -76,11 +83,6 @@ def read_parquet(file: Path, layout: Layout) -> Any:
     except pa.ArrowInvalid as error:
         reason = str(error).splitlines()[0]
         raise ValueError(f"{file} is not a Parquet file ({reason}); write it again") from None
-
-
-def _check_there(file: Path) -> None:
-    if not file.exists():
-        raise FileNotFoundError(f"there is no file {file}; check the path")
 
 
 def _refuse_empty(file: Path, layout: Layout) -> NoReturn:
@@ -190,8 +192,7 @@ def said_value(file: Path, line: int, column: str, value: Any) -> Any:
 def check_folder(file: Path) -> None:
     """Refuse endings that mean nothing, and folders that are not there."""
     format_of(file)
-    if not file.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {file.parent}; make it first")
+    need_folder(file)
 
 
 def check_names(file: Path, names: list[Any]) -> None:
