@@ -22,7 +22,7 @@ COMMANDS = {
 @click.group(
     cls=Later,
     later={name: (f"{__name__}.{m}", a, told) for name, (m, a, told) in COMMANDS.items()},
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="linkfield")
 def main() -> None:

@@ -89,7 +89,9 @@ def _set(model: Any, name: str, pair: str) -> None:
         model.set_params(inference=as_inference(model.inference))
     known = sorted(model.get_params())
     if parameter not in known:
-        raise Mistake(f"--set {pair}: '{name}' has no parameter {parameter!r}; it has {', '.join(known)}")
+        raise Mistake(
+            f"--set {pair}: '{name}' has no parameter {parameter!r}; it has {', '.join(known)}"
+        )
     model.set_params(**{parameter: parsed(text)})
 
 

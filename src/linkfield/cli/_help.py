@@ -30,9 +30,9 @@ class GroupedCommand(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, heading by heading; those without one stand at the end."""
         sections: dict[str, list[tuple[str, str]]] = {}
-        for parameter in self.get_params(ctx):
+        for parameter in sorted(self.get_params(ctx), key=lambda p: not hasattr(p, "heading")):
             line = parameter.get_help_record(ctx)
-            if line is not None:
+            if line is not None and isinstance(parameter, click.Option):
                 heading = getattr(parameter, "heading", "Other options")
                 sections.setdefault(heading, []).append(line)
         for heading, lines in sections.items():

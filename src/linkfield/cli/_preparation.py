@@ -42,7 +42,9 @@ class Prepared:
     feature_names: list[str] | None = None
 
 
-def prepared_numbers(X: Any, scale: str, names: list[str] | None, *, units_differ: bool) -> Prepared:
+def prepared_numbers(
+    X: Any, scale: str, names: list[str] | None, *, units_differ: bool
+) -> Prepared:
     """Scale numbers in place.
 
     Parameters
@@ -141,7 +143,9 @@ def prepared_texts(
     try:
         X: Any = words.fit_transform(texts)
     except ValueError as error:
-        raise Mistake(f"the texts hold no words to compare ({error}); check --text-column") from None
+        raise Mistake(
+            f"the texts hold no words to compare ({error}); check --text-column"
+        ) from None
     names = [str(name) for name in words.get_feature_names_out()]
     steps: list[tuple[str, Any]] = [("words", words)]
     if svd is not None:
