@@ -19,18 +19,28 @@ _FORMATS = {
     ".ndjson": "json",
     ".parquet": "parquet",
 }
+_ARRAYS = {
+    ".npy": "npy",
+    ".npz": "npz",
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+}
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
-def format_of(file: Path) -> tuple[str, bool]:
+def format_of(file: Path, arrays: bool = False) -> tuple[str, bool]:
     """Return the format that a file's ending stands for, and whether it is compressed."""
     packed = file.suffix.lower() == ".gz"
     inner = file.with_suffix("") if packed else file
-    form = _FORMATS.get(inner.suffix.lower())
-    if form is None or (packed and form == "parquet"):
+    known = _FORMATS | (_ARRAYS if arrays else {})
+    form = known.get(inner.suffix.lower())
+    if form is None or (packed and form in ("parquet", "npy", "npz")):
+        more = ", .svm, .svmlight or .libsvm" if arrays else ""
+        last = ", .parquet, .npy or .npz" if arrays else ", or .parquet"
         raise ValueError(
             f"{file}: cannot tell the format by this ending; use .csv, .tsv, .jsonl "
-            "or .ndjson (.gz after it compresses), or .parquet"
+            f"or .ndjson{more} (.gz after it compresses){last}"
         )
     return form, packed
 
