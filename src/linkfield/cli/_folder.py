@@ -27,6 +27,7 @@ FILES = (
     "violations.csv",
     "constraints.csv",
     "constraints.jsonl",
+    "known_labels.csv",
     "groups.csv",
     "groups.jsonl",
     "report.html",
@@ -141,8 +142,8 @@ def _move(new: Path, target: Path) -> None:
         return
     # Things of the user's are in there: ours go in one by one, run.json last.
     names = sorted(os.listdir(new), key=lambda name: name == "run.json")
-    for name in FILES:
-        if is_ours(target) and name not in names:
+    if is_ours(target):
+        for name in set(FILES) - set(names):
             (target / name).unlink(missing_ok=True)
     for name in names:
         os.replace(new / name, target / name)

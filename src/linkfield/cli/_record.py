@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import platform
 import sys
 from importlib import metadata
@@ -13,10 +14,12 @@ import numpy as np
 
 from ._estimators import as_json
 from ._folder import PROGRAM
+from ._progress import Teller
+from ._writing import Result
 
-__all__ = ["file_facts", "record", "result_facts"]
+__all__ = ["file_facts", "write_record"]
 
-PACKAGES = ("linkfield", "numpy", "scipy", "scikit-learn", "numba", "highspy", "skops")
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "highspy", "skops")
 
 
 def file_facts(path: Path) -> dict[str, Any]:
@@ -33,7 +36,7 @@ def versions() -> dict[str, str]:
     from .. import __version__
 
     found = {"python": platform.python_version(), "linkfield": __version__}
-    for name in PACKAGES[1:]:
+    for name in PACKAGES:
         try:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
@@ -41,8 +44,68 @@ def versions() -> dict[str, str]:
     return found
 
 
-def result_facts(model: Any, n_violations: int, sizes: Any, names: Any) -> dict[str, Any]:
-    """Return what came out of a fit."""
+def write_record(
+    result: Result, tell: Teller, *, started: str, facts: dict[str, Any]
+) -> dict[str, Any]:
+    """Write run.json and return what it holds.
+
+    Parameters
+    ----------
+    result : Result
+    tell : Teller
+        Who kept times and warnings.
+    started : str
+        When the run began.
+    facts : dict
+        Those of the data file.
+    """
+    ask, model, prepared = result.request, result.model, result.prepared
+    run = {
+        "program": PROGRAM,
+        "versions": versions(),
+        "command": ["linkfield", *sys.argv[1:]],
+        "started": started,
+        "input": {**facts, **_inputs(result)},
+        "preparation": {
+            "scale": prepared.scale,
+            "asked": ask.scale,
+            "steps": [type(step).__name__ for _, step in prepared.steps],
+            "dtype": ask.dtype,
+        },
+        "parameters": {"estimator": type(model).__name__, **model.get_params(deep=False)},
+        "seeds": {"random_state": ask.seed},
+        "result": _outcome(result),
+        "seconds": {name: round(value, 3) for name, value in tell.seconds.items()},
+        "warnings": tell.notes,
+        "files": [*result.files, "run.json"],
+    }
+    run = dict(as_json(run))
+    text = json.dumps(run, indent=1, ensure_ascii=False, allow_nan=False)
+    (result.folder / "run.json").write_text(text + "\n", encoding="utf-8")
+    return run
+
+
+def _inputs(result: Result) -> dict[str, Any]:
+    """Return what was read."""
+    ask, known, pairs = result.request, result.known, result.pairs
+    return {
+        "rows": len(result.labels),
+        "columns": result.prepared.X.shape[1],
+        "id_column": ask.id_column,
+        "label_column": ask.label_column,
+        "labelled_rows": 0 if known.labelled is None else len(known.labelled[0]),
+        "constraints": [file_facts(file) for file in ask.constraints],
+        "must_links": 0 if pairs is None else pairs.n_must_link,
+        "cannot_links": 0 if pairs is None else pairs.n_cannot_link,
+        "groups": None if ask.groups is None else file_facts(ask.groups),
+    }
+
+
+def _outcome(result: Result) -> dict[str, Any]:
+    """Return what came out of the fit."""
+    model, names = result.model, result.names
+    K = int(getattr(model, "n_clusters", getattr(model, "n_components", 1)))
+    sizes = np.bincount(result.labels, minlength=K)
     facts: dict[str, Any] = {
         "clusters": [
             {"cluster": k, "rows": int(n)} | ({"label": names[k]} if names else {})
@@ -51,51 +114,16 @@ def result_facts(model: Any, n_violations: int, sizes: Any, names: Any) -> dict[
         "objective": model.objective_,
         "iterations": model.n_iter_,
         "converged": bool(model.converged_),
-        "violations": n_violations,
+        "violations": result.n_violations,
     }
-    if hasattr(model, "metric_kind_"):
-        facts["metric"] = model.metric_kind_
-    choice = getattr(model, "metric_choice_", None)
-    if choice is not None and len(choice):
+    if hasattr(model, "strength_"):
+        return facts | {"strength": model.strength_, "suspects": len(model.suspects())}
+    facts["metric"] = model.metric_kind_
+    choice: Any = getattr(model, "metric_choice_", ())
+    if len(choice):
         facts["metric_choice"] = [
             dict(zip(choice.dtype.names, line.tolist(), strict=True)) for line in choice
         ]
-    if np.isfinite(bound := float(getattr(model, "lower_bound_", np.nan))) and hasattr(
-        model, "metric_kind_"
-    ):
-        facts["lower_bound"] = bound
-    if hasattr(model, "strength_"):
-        facts["strength"] = model.strength_
-        facts["suspects"] = len(model.suspects())
+    if np.isfinite(model.lower_bound_):
+        facts["lower_bound"] = model.lower_bound_
     return facts
-
-
-def record(
-    model: Any,
-    *,
-    inputs: dict[str, Any],
-    preparation: dict[str, Any],
-    result: dict[str, Any],
-    seed: int,
-    started: str,
-    seconds: dict[str, float],
-    warnings: list[str],
-    files: list[str],
-) -> dict[str, Any]:
-    """Return the content of run.json."""
-    parameters = {"estimator": type(model).__name__, **model.get_params(deep=False)}
-    run = {
-        "program": PROGRAM,
-        "versions": versions(),
-        "command": ["linkfield", *sys.argv[1:]],
-        "started": started,
-        "input": inputs,
-        "preparation": preparation,
-        "parameters": parameters,
-        "seeds": {"random_state": seed},
-        "result": result,
-        "seconds": {name: round(value, 3) for name, value in seconds.items()},
-        "warnings": warnings,
-        "files": files,
-    }
-    return dict(as_json(run))

@@ -10,10 +10,16 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-__all__ = ["print_json", "summary"]
+__all__ = ["output", "print_json", "summary"]
 
 #: More clusters than this are not listed one by one.
 MOST = 20
+
+
+def output() -> Console:
+    """Return the console of stdout; where no window cuts lines off, they are long."""
+    console = Console()
+    return console if console.is_terminal else Console(width=160)
 
 
 def print_json(content: dict[str, Any]) -> None:
@@ -68,16 +74,15 @@ def _facts(run: dict[str, Any]) -> list[tuple[str, str]]:
     ]
     if "metric" in result:
         lines.append(("metric", _metric(result)))
-    n_pairs = given["must_links"] + given["cannot_links"]
-    if n_pairs:
-        labelled = (
-            f" (of {given['labelled_rows']:,} labelled rows)" if given["labelled_rows"] else ""
-        )
+    if given["must_links"] + given["cannot_links"]:
+        labelled = f"{given['labelled_rows']:,} labelled rows: " if given["labelled_rows"] else ""
+        if labelled and given["constraints"]:
+            labelled = labelled.replace(":", " and pairs:")
         lines.append(
             (
                 "known",
-                f"{given['must_links']:,} must-links, {given['cannot_links']:,} cannot-links"
-                f"{labelled}; {result['violations']:,} violated",
+                f"{labelled}{given['must_links']:,} must-links and {given['cannot_links']:,} "
+                f"cannot-links, {result['violations']:,} violated",
             )
         )
     if "lower_bound" in result:

@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
 from ._estimators import ESTIMATORS, OPTIONS
 from ._folder import output_folder
 from ._help import GroupedCommand, option
 from ._preparation import SCALES
 from ._progress import teller
-from ._summary import print_json, summary
+from ._summary import output, print_json, summary
 
 __all__ = ["fit"]
 
@@ -117,7 +116,8 @@ def fit(data: Path, out: Path, force: bool, quiet: bool, as_json: bool, **option
              linkfield fit iris.csv --label-column species
              linkfield fit mails.jsonl --text-column body -k 20 -c pairs.csv --svd 100
     """  # noqa: D301
-    from ._fitting import Fitting, Request
+    from ._fitting import run_fit
+    from ._request import Request
 
     parameters = {name: options.pop(name) for name in OPTIONS}
     options["stop_words"] = None if options["stop_words"] == "none" else options["stop_words"]
@@ -126,14 +126,14 @@ def fit(data: Path, out: Path, force: bool, quiet: bool, as_json: bool, **option
     tell = teller(quiet)
     try:
         with output_folder(out, force=force) as folder:
-            run = Fitting(request, tell).run(folder)
+            run = run_fit(request, tell, folder)
     except KeyboardInterrupt:
         click.echo("stopped; nothing was written", err=True)
         raise click.exceptions.Exit(130) from None
     if as_json:
         print_json(run)
     elif not quiet:
-        summary(run, out, Console())
+        summary(run, out, output())
 
 
 fit.epilog = "\b\nEstimators:\n" + "\n".join(

@@ -8,12 +8,11 @@ from typing import Any
 
 import click
 import numpy as np
-from rich.console import Console
 
 from ._help import GroupedCommand, option
 from ._mistakes import Mistake, mistakes
 from ._progress import Teller, teller
-from ._summary import print_json
+from ._summary import output, print_json
 
 __all__ = ["predict"]
 
@@ -66,7 +65,7 @@ def predict(
     if as_json:
         print_json(done)
     elif not quiet:
-        console = Console()
+        console = output()
         shown = ", ".join(f"{k}: {n:,}" for k, n in enumerate(sizes))
         console.print(f"{int(sizes.sum()):,} rows ({shown})", highlight=False)
         console.print(f"written to {out}", highlight=False)
@@ -108,6 +107,7 @@ def _read(data: Path, about: dict[str, Any]) -> Any:
     return read_data(
         data,
         columns=about.get("columns"),
+        exclude=about.get("exclude") or (),
         id_column=about.get("id_column"),
         text_column=about.get("text_column"),
         embedding_column=about.get("embedding_column"),
