@@ -47,7 +47,7 @@ def run_fit(request: Request, tell: Teller, folder: Path) -> dict[str, Any]:
         write_result(result)
     if request.report:
         with job.stage("report", "drawing the report"):
-            write_report(result, tell)
+            write_report(result)
     with mistakes():
         return write_record(result, tell, started=job.started, facts=job.input)
 
