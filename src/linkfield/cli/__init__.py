@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from .. import __version__
+from .constraints import constraints
 from .demo import demo
 from .experiment import experiment
 
@@ -20,5 +21,6 @@ def main() -> None:
     """
 
 
+main.add_command(constraints)
 main.add_command(demo)
 main.add_command(experiment)
