@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ._constraint_words import as_json, busy, counted, lines_of_links, say, say_check
-from ._mistakes import Mistake, mistakes
+from ._mistakes import Mistake, mistakes, said
 
 if TYPE_CHECKING:
     from ..constraints import Constraints
 
 __all__ = ["constraints"]
 
-_FILE = click.Path(path_type=Path, dir_okay=False)
+_FILE = click.Path(path_type=Path)
 
 _file = click.argument("file", type=_FILE)
 _out = click.option("--out", type=_FILE, required=True, help="The file to write.")
@@ -123,15 +123,35 @@ def _known(
                 )
             found.check_rows(n_rows)
             return found
-        return read_constraints(file, merge=merge, sample_id=ids)
+        try:
+            return read_constraints(file, merge=merge, sample_id=ids)
+        except ValueError as error:
+            if "does not have" not in str(error):
+                raise
+            told = f"{said(error)}; correct them, or --id-column {id_column}"
+            raise Mistake(told) from None
 
 
 def _rows_of(data: Path, id_column: str | None) -> tuple[Any, int]:
     """Return the ids of a file's rows, None where they have none, and their number."""
+    rows = _read(data, id_column, None)
+    return rows.sample_id, rows.n_rows
+
+
+def _read(data: Path, id_column: str | None, label_column: str | None) -> Any:
+    """Read ids and labels; of tables nothing else, so that other columns may hold what they like."""
     from ..io import read_data
 
-    rows = read_data(data, columns=(), id_column=id_column)
-    return rows.sample_id, rows.n_rows
+    named = id_column if label_column is None else label_column
+    text = None if _holds_arrays(data) else 0 if named is None else named
+    return read_data(data, id_column=id_column, label_column=label_column, text_column=text)
+
+
+def _holds_arrays(data: Path) -> bool:
+    """Say whether a file is of a format that has no columns with names."""
+    from ..io.files import format_of
+
+    return format_of(data, arrays=True)[0] in ("npy", "npz", "svmlight")
 
 
 # -------------------------------------------------------------------- repair
@@ -261,7 +281,8 @@ def close(file: Path, out: Path, limit: int, merge: str, machine: bool, quiet: b
 
 @constraints.command()
 @click.argument("data", type=_FILE)
-@click.option("--label-column", metavar="NAME", required=True, help="The column of the labels.")
+@click.option("--label-column", metavar="NAME",
+              help="The column of the labels; svmlight has them in front.")  # fmt: skip
 @click.option("--pairs", type=click.IntRange(0), required=True, metavar="N",
               help="How many pairs of labelled rows.")  # fmt: skip
 @click.option("--noise", type=click.FloatRange(0, 1), default=0.0, show_default=True, metavar="P",
@@ -274,7 +295,7 @@ def close(file: Path, out: Path, limit: int, merge: str, machine: bool, quiet: b
 @_quiet
 def sample(
     data: Path,
-    label_column: str,
+    label_column: str | None,
     pairs: int,
     noise: float,
     seed: int,
@@ -293,16 +314,26 @@ def sample(
                  --seed 1 --id-column plant --out pairs.csv
     """  # noqa: D301
     from ..constraints import Constraints
-    from ..io import read_data, write_constraints
+    from ..io import write_constraints
 
-    with mistakes(reading=True):
-        rows = read_data(data, columns=(), id_column=id_column, label_column=label_column)
-    assert rows.labels is not None
+    with busy(f"reading {data}", quiet), mistakes(reading=True):
+        if label_column is None and not _holds_arrays(data):
+            raise Mistake(f"which column of {data} holds the labels? Say --label-column NAME")
+        rows = _read(data, id_column, label_column)
+    if rows.labels is None:
+        raise Mistake(f"{data} holds no labels; name them with --label-column, or take a table")
+    labels = rows.labels.tolist()
+    labelled = sum(label is not None for label in labels)
+    available = labelled * (labelled - 1) // 2
+    if pairs > available:
+        raise Mistake(
+            f"--pairs {pairs:,} is more than the {available:,} pairs of the {labelled:,} labelled "
+            f"rows of {data}; ask for fewer"
+        )
+    drawn = Constraints.from_labels(
+        labels, n_pairs=pairs, noise=noise, random_state=seed, sample_id=rows.sample_id
+    )
     with mistakes():
-        drawn = Constraints.from_labels(
-            list(rows.labels), n_pairs=pairs, noise=noise, random_state=seed,
-            sample_id=rows.sample_id,
-        )  # fmt: skip
         write_constraints(drawn, out)
     if machine:
         answer = {"file": str(data), "out": str(out), "n_must_link": drawn.n_must_link,

@@ -12,7 +12,7 @@ import numpy as np
 from ..constraints import Constraints
 from ..constraints._normal import IntArray, positions_of
 from ..constraints.frames import KINDS, PAIRS
-from .constraint_reader import _constraints
+from .constraint_reader import _constraints, uncollected
 from .files import DELIMITERS, format_of
 from .tables import check_folder, check_names, make_whole, read_lines, write_table
 
@@ -59,6 +59,11 @@ def read_constraint_lines(
 ) -> ConstraintLines:
     """Read a file of constraints and keep its lines; see :func:`read_constraints`."""
     file = Path(path)
+    with uncollected():
+        return _read(file, merge, sample_id)
+
+
+def _read(file: Path, merge: str, sample_id: Any) -> ConstraintLines:
     lines, text_only = read_lines(file, PAIRS)
     if text_only and not (sample_id is not None and any(isinstance(v, str) for v in sample_id)):
         make_whole(lines, ("a", "b"))
