@@ -4,11 +4,12 @@ import argparse
 import os
 from pathlib import Path
 
+from linkfield.bench import measure
+
 from . import (
     enforcement,
     growth,
     inference,
-    measure,
     mixture,
     noise,
     peers,
