@@ -4,6 +4,7 @@ import re
 import shlex
 from pathlib import Path
 
+import click
 import pytest
 from cli_files import write_csv, write_iris, write_texts
 from click.testing import CliRunner
@@ -45,9 +46,15 @@ def test_the_commands_of_the_page(files):
 
 @pytest.mark.parametrize("name", sorted(main.later))
 def test_every_help_has_an_example(name):
-    result = CliRunner().invoke(main, [name, "--help"])
-    assert result.exit_code == 0
-    assert f"Example: linkfield {name}" in result.output
+    names = [[name]]
+    command = main.get_command(click.Context(main), name)
+    if isinstance(command, click.Group):
+        names += [[name, inner] for inner in command.commands]
+    for path in names:
+        result = CliRunner().invoke(main, [*path, "--help"])
+        assert result.exit_code == 0
+        example = result.output.partition("Example:")[2]
+        assert f"linkfield {' '.join(path)}" in example
 
 
 def test_the_page_names_every_option_of_a_fit():
