@@ -53,7 +53,7 @@ def test_every_help_has_an_example(name):
     for path in names:
         result = CliRunner().invoke(main, [*path, "--help"])
         assert result.exit_code == 0
-        example = result.output.partition("Example:")[2]
+        example = result.output.partition("Example")[2]
         assert f"linkfield {' '.join(path)}" in example
 
 
