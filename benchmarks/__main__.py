@@ -4,11 +4,13 @@ import argparse
 import os
 from pathlib import Path
 
+from linkfield.bench import measure
+
 from . import (
     enforcement,
+    files,
     growth,
     inference,
-    measure,
     mixture,
     noise,
     peers,
@@ -29,6 +31,7 @@ REPORTS = {
     "mixture": mixture.report,
     "enforcement": enforcement.report,
     "small": small.report,
+    "files": files.report,
     "peers": peers.report,
 }
 

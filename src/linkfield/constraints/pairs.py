@@ -258,6 +258,11 @@ class Constraints(KnownRows):
         table["weight"] = weight
         return table
 
+    @property
+    def sources(self) -> NDArray[np.object_]:
+        """Who gave each pair, or None, in the order of ``pairs(labels=False)``."""
+        return self._source
+
     def tied_rows(self) -> IntArray:
         """Return the rows that occur in any constraint, in ascending order."""
         return normal.distinct(np.r_[self._pairs.ravel(), self._labels.rows])
@@ -343,11 +348,14 @@ class Constraints(KnownRows):
         """Return the sets of rows that must-links (or labels) tie together, largest first."""
         return self.closure().neighbourhoods()
 
-    def conflicts(self) -> list[Conflict]:
-        """Return the contradictions, each with its shortest chain of must-links."""
+    def conflicts(self, limit: int | None = None) -> list[Conflict]:
+        """Return the contradictions, each with its shortest chain of must-links.
+
+        ``limit`` bounds their number, and the time where there are very many.
+        """
         from .conflicts import find_conflicts
 
-        return find_conflicts(self)
+        return find_conflicts(self, limit)
 
     def repair(self, strategy: str = "cheapest", *, time_limit: float = 30.0) -> Repaired:
         """Return a consistent subset of the constraints and what was dropped for it.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,7 +12,7 @@ from .closure import between, within
 from .labels import PartialLabels
 from .pairs import PAIR_DTYPE, Constraints
 
-__all__ = ["violated_pairs"]
+__all__ = ["violated_pairs", "violation_counter"]
 
 #: So many violations of labels are listed one by one; more are listed by representatives.
 LISTED = 100_000
@@ -42,9 +44,43 @@ def violated_pairs(
     return np.concatenate([given, _table(ends[new], must[new], known.weight)])
 
 
+def violation_counter(constraints: Constraints, budget: int = LISTED) -> Callable[[IntArray], int]:
+    """Return a call that counts the given pairs that labels break, to be called many times.
+
+    It gives the length of :func:`violated_pairs`, but counts what labels entail by class and
+    cluster, so that it also knows how many there are where they are too many to be listed.
+    """
+    known = constraints.labels
+    if len(known.single().rows) < len(known.rows):  # a row of two classes breaks pairs with itself
+        return lambda labels: len(violated_pairs(constraints, labels, budget))
+    table = constraints.pairs(labels=False)
+    a, b, must = table["a"], table["b"], table["kind"] == "must"
+    # A given pair that the labels entail too counts once.
+    new = ~known.entails(np.column_stack([a, b]), must)
+    a, b, must = a[new], b[new], must[new]
+
+    def count(labels: IntArray) -> int:
+        given = int(((labels[a] == labels[b]) != must).sum())
+        return given + _broken_by_labels(known, labels)
+
+    return count
+
+
 def _broken(table: NDArray[np.void], labels: IntArray) -> NDArray[np.void]:
     together = labels[table["a"]] == labels[table["b"]]
     return table[together != (table["kind"] == "must")]
+
+
+def _broken_by_labels(known: PartialLabels, labels: IntArray) -> int:
+    """Return how many pairs of labelled rows are split or joined wrongly."""
+    if not len(known.rows):
+        return 0
+    cluster, n_clusters = labels[known.rows], int(labels.max(initial=0)) + 1
+    cells = np.bincount(known.codes * n_clusters + cluster)
+    both, same_class, same_cluster = (
+        int((n * (n - 1) // 2).sum()) for n in (cells, known.class_sizes(), np.bincount(cluster))
+    )
+    return same_class + same_cluster - 2 * both
 
 
 def _of_labels(
@@ -55,13 +91,13 @@ def _of_labels(
     Rows of one class in one cluster are a cell. Rows of two cells of one class break a must-link,
     of two cells of one cluster a cannot-link; all other pairs are kept.
     """
+    if _broken_by_labels(known, labels) > budget:
+        return None
     n_clusters = int(labels.max(initial=0)) + 1
     cells, cell = np.unique(known.codes * n_clusters + labels[known.rows], return_inverse=True)
     edges = [_alike(cells // n_clusters), _alike(cells % n_clusters)]
     size = np.bincount(cell)
     n_broken = [int((size[e[:, 0]] * size[e[:, 1]]).sum()) for e in edges]
-    if sum(n_broken) > budget:
-        return None
     order = known.rows[np.argsort(cell, kind="stable")]
     ends = between(order, np.r_[0, np.cumsum(size)], np.concatenate(edges))
     return np.sort(ends, axis=1), np.repeat([True, False], n_broken)
