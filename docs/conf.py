@@ -1,6 +1,11 @@
 """Configuration of the documentation. The build needs no network."""
 
+import sys
+from pathlib import Path
+
 from linkfield._version import __version__
+
+sys.path.insert(0, str(Path(__file__).parent))  # for _gallery_order
 
 project = "linkfield"
 author = "linkfield developers"
@@ -13,6 +18,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.doctest",
     "sphinx.ext.napoleon",
+    "sphinx_gallery.gen_gallery",
 ]
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}  # autosummary writes .rst
 exclude_patterns = ["_build"]
@@ -26,6 +32,23 @@ autodoc_typehints = "none"  # the docstrings name the types
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery",
+    "gallery_dirs": "generated/gallery",
+    "backreferences_dir": "generated/backreferences",
+    "doc_module": ("linkfield",),
+    "reference_url": {"linkfield": None},  # links to our own pages; others would need a network
+    "filename_pattern": r"plot_",
+    "within_subsection_order": "_gallery_order.AsListed",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "min_reported_time": 1,
+    "remove_config_comments": True,
+    "image_srcset": ["2x"],
+}
 
 html_theme = "pydata_sphinx_theme"
 html_title = "linkfield"
