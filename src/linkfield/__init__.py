@@ -18,7 +18,7 @@ from .estimators import (
     SeededKMeans,
     select_n_components,
 )
-from .io import read_constraints, read_groups, write_constraints, write_groups
+from .io import load, read_constraints, read_groups, save, write_constraints, write_groups
 
 if TYPE_CHECKING:
     from .experiments import constraints_help
@@ -39,8 +39,10 @@ __all__ = [
     "SeededKMeans",
     "__version__",
     "constraints_help",
+    "load",
     "read_constraints",
     "read_groups",
+    "save",
     "select_n_components",
     "write_constraints",
     "write_groups",

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-__all__ = ["ConstraintWarning", "ContradictionError", "InfeasibleConstraintsError"]
+__all__ = [
+    "ConstraintWarning",
+    "ContradictionError",
+    "InfeasibleConstraintsError",
+    "ModelFileError",
+]
 
 
 class ConstraintWarning(UserWarning):
@@ -15,3 +20,7 @@ class ContradictionError(ValueError):
 
 class InfeasibleConstraintsError(ValueError):
     """No assignment to the given number of clusters keeps every hard constraint."""
+
+
+class ModelFileError(ValueError):
+    """A model cannot be saved, or a file is not a model that can be loaded."""

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["DELIMITERS", "format_of", "need_pyarrow", "replacing"]
+__all__ = ["DELIMITERS", "check_there", "format_of", "need_folder", "need_pyarrow", "replacing"]
 
 _FORMATS = {
     ".csv": "csv",
@@ -19,20 +19,46 @@ _FORMATS = {
     ".ndjson": "json",
     ".parquet": "parquet",
 }
+_ARRAYS = {
+    ".npy": "npy",
+    ".npz": "npz",
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+}
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
-def format_of(file: Path) -> tuple[str, bool]:
+def format_of(file: Path, arrays: bool = False) -> tuple[str, bool]:
     """Return the format that a file's ending stands for, and whether it is compressed."""
     packed = file.suffix.lower() == ".gz"
     inner = file.with_suffix("") if packed else file
-    form = _FORMATS.get(inner.suffix.lower())
-    if form is None or (packed and form == "parquet"):
+    known = _FORMATS | (_ARRAYS if arrays else {})
+    form = known.get(inner.suffix.lower())
+    if form is None or (packed and form in ("parquet", "npy", "npz")):
+        more = ", .svm, .svmlight or .libsvm" if arrays else ""
+        last = ", .parquet, .npy or .npz" if arrays else ", or .parquet"
         raise ValueError(
             f"{file}: cannot tell the format by this ending; use .csv, .tsv, .jsonl "
-            "or .ndjson (.gz after it compresses), or .parquet"
+            f"or .ndjson{more} (.gz after it compresses){last}"
         )
     return form, packed
+
+
+def check_there(file: Path) -> None:
+    """Raise with the remedy if there is no such file."""
+    if file.is_dir():
+        raise IsADirectoryError(f"{file} is a folder; give a file in it")
+    if not file.exists():
+        raise FileNotFoundError(f"there is no file {file}; check the path")
+
+
+def need_folder(file: Path) -> None:
+    """Raise with the remedy if there is no folder to put a file into."""
+    if not file.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {file.parent}; make it first")
+    if file.is_dir():
+        raise IsADirectoryError(f"{file} is a folder; give the name of a file")
 
 
 def need_pyarrow() -> None:

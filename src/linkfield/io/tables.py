@@ -16,17 +16,29 @@ from typing import Any, BinaryIO, NoReturn, TextIO
 
 from ..constraints import readable
 from ..constraints.frames import Layout
-from .files import DELIMITERS, format_of, need_pyarrow, replacing
+from .files import (
+    DELIMITERS,
+    check_there,
+    format_of,
+    need_folder,
+    need_pyarrow,
+    replacing,
+)
 
 __all__ = [
     "Line",
     "check_folder",
     "check_names",
+    "csv_rows",
     "fail",
+    "is_whole",
+    "json_objects",
     "make_whole",
     "name_value",
+    "opened_parquet",
     "read_lines",
     "read_parquet",
+    "reading",
     "said_value",
     "write_table",
 ]
@@ -49,13 +61,13 @@ def fail(file: Path, line: int, what: str) -> NoReturn:
 def read_lines(file: Path, layout: Layout) -> tuple[list[Line], bool]:
     """Return the lines of a file, and whether its values are text only (CSV)."""
     form, packed = format_of(file)
-    _check_there(file)
+    check_there(file)
     if form == "parquet":
         table = read_parquet(file, layout)
         if layout.missing(table.column_names):
             raise ValueError(f"{file}: the table {layout.lacks(table.column_names)}")
         return list(enumerate(table.to_pylist(), 1)), False
-    with _reading(file, packed, layout) as stream:
+    with reading(file, packed, f"it needs the columns {layout}") as stream:
         if form == "json":
             return list(_json_lines(file, stream, layout)), False
         return list(_csv_lines(file, stream, DELIMITERS[form], layout)), True
@@ -63,28 +75,26 @@ def read_lines(file: Path, layout: Layout) -> tuple[list[Line], bool]:
 
 def read_parquet(file: Path, layout: Layout) -> Any:
     """Return a Parquet file as a table of pyarrow."""
-    _check_there(file)
+    with opened_parquet(file, f"it needs the columns {layout}") as opened:
+        return opened.read()
+
+
+@contextmanager
+def opened_parquet(file: Path, needs: str, **options: Any) -> Iterator[Any]:
+    """Open a Parquet file, and say clearly what is wrong with its bytes."""
+    check_there(file)
     need_pyarrow()
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     if file.stat().st_size == 0:
-        _refuse_empty(file, layout)
+        raise ValueError(f"{file} is empty; {needs}")
     try:
-        with pq.ParquetFile(file) as opened:
-            return opened.read()
-    except pa.ArrowInvalid as error:
+        with pq.ParquetFile(file, **options) as opened:
+            yield opened
+    except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0]
         raise ValueError(f"{file} is not a Parquet file ({reason}); write it again") from None
-
-
-def _check_there(file: Path) -> None:
-    if not file.exists():
-        raise FileNotFoundError(f"there is no file {file}; check the path")
-
-
-def _refuse_empty(file: Path, layout: Layout) -> NoReturn:
-    raise ValueError(f"{file} is empty; it needs the columns {layout}")
 
 
 def _binary(file: Path, packed: bool) -> Any:
@@ -92,14 +102,14 @@ def _binary(file: Path, packed: bool) -> Any:
 
 
 @contextmanager
-def _reading(file: Path, packed: bool, layout: Layout) -> Iterator[TextIO]:
+def reading(file: Path, packed: bool, needs: str, errors: str = "strict") -> Iterator[TextIO]:
     """Open a text file, compressed or not, and say clearly what is wrong with its bytes."""
     try:
         with _binary(file, packed) as raw:
             if not raw.peek(1):
-                _refuse_empty(file, layout)
+                raise ValueError(f"{file} is empty; {needs}")
             # A byte order mark, as spreadsheets write it, is no part of the first column's name.
-            with io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as stream:
+            with io.TextIOWrapper(raw, encoding="utf-8-sig", errors=errors, newline="") as stream:
                 yield stream
     except UnicodeDecodeError as error:
         raise ValueError(f"{file} is not UTF-8 text ({error.reason}); save it as UTF-8") from None
@@ -107,29 +117,36 @@ def _reading(file: Path, packed: bool, layout: Layout) -> Iterator[TextIO]:
         raise ValueError(f"{file} is not a whole gzip file ({error}); write it again") from None
 
 
-def _csv_lines(file: Path, stream: TextIO, delimiter: str, layout: Layout) -> Iterator[Line]:
-    """Read the lines of a CSV file by the names in its first line."""
+def csv_rows(file: Path, stream: TextIO, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Read the lines of a CSV file, its header first; blank lines do not count."""
     reader = csv.reader(stream, delimiter=delimiter)
-    header: list[str] = []
+    width = 0
     try:
         for values in reader:
             if not values:
                 continue
-            if not header:
-                header = _header(file, reader.line_num, values, layout)
-            elif len(values) != len(header):
+            width = width or len(values)
+            if len(values) != width:
                 fail(
                     file,
                     reader.line_num,
-                    f"{len(values)} values where the header has {len(header)} columns; put text "
+                    f"{len(values)} values where the header has {width} columns; put text "
                     "with a delimiter in quotes",
                 )
-            else:
-                yield reader.line_num, dict(zip(header, values, strict=True))
+            yield reader.line_num, values
     except csv.Error as error:
         fail(file, reader.line_num, f"{error}; check the quotes")
-    if not header:
-        _refuse_empty(file, layout)
+
+
+def _csv_lines(file: Path, stream: TextIO, delimiter: str, layout: Layout) -> Iterator[Line]:
+    """Read the lines of a CSV file by the names in its first line."""
+    rows = csv_rows(file, stream, delimiter)
+    first = next(rows, None)
+    if first is None:
+        raise ValueError(f"{file} is empty; it needs the columns {layout}")
+    header = _header(file, *first, layout)
+    for number, values in rows:
+        yield number, dict(zip(header, values, strict=True))
 
 
 def _header(file: Path, line: int, values: Sequence[str], layout: Layout) -> list[str]:
@@ -142,28 +159,39 @@ def _header(file: Path, line: int, values: Sequence[str], layout: Layout) -> lis
     return names
 
 
-def _json_lines(file: Path, stream: TextIO, layout: Layout) -> Iterator[Line]:
+def json_objects(file: Path, stream: TextIO) -> Iterator[Line]:
     """Read one JSON object a line; blank lines do not count."""
     for number, text in enumerate(stream, 1):
         if not text.strip():
             continue
         try:
             values = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             reason = getattr(error, "msg", error)
             fail(file, number, f"not JSON ({reason}); write one object a line")
         if not isinstance(values, dict):
             fail(file, number, f"a JSON {type(values).__name__}; write one object a line")
+        yield number, values
+
+
+def _json_lines(file: Path, stream: TextIO, layout: Layout) -> Iterator[Line]:
+    """Read objects that have the keys of a layout."""
+    for number, values in json_objects(file, stream):
         missing = layout.missing(values)
         if missing:
             fail(file, number, f"lacks the key {readable(missing)}; it needs {layout}")
         yield number, values
 
 
+def is_whole(text: str) -> bool:
+    """Whether text is a whole number that is written back the same."""
+    return _WHOLE.fullmatch(text) is not None
+
+
 def make_whole(lines: list[Line], columns: Sequence[str]) -> None:
     """Turn the values of some columns into integers if every one of them is a whole number."""
     found = [(values, c) for _, values in lines for c in columns if values.get(c, "").strip()]
-    if all(_WHOLE.fullmatch(values[c]) for values, c in found):
+    if all(is_whole(values[c]) for values, c in found):
         for values, c in found:
             values[c] = int(values[c])
 
@@ -190,8 +218,7 @@ def said_value(file: Path, line: int, column: str, value: Any) -> Any:
 def check_folder(file: Path) -> None:
     """Refuse endings that mean nothing, and folders that are not there."""
     format_of(file)
-    if not file.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {file.parent}; make it first")
+    need_folder(file)
 
 
 def check_names(file: Path, names: list[Any]) -> None:
