@@ -15,9 +15,10 @@ from made_up_results import rising, write_experiment
 from linkfield.experiments import claims as claims_module
 from linkfield.experiments import report as report_module
 from linkfield.experiments.claims import CLAIMS, claims_of
-from linkfield.experiments.curves import PALETTE, panels_of, styles_of
+from linkfield.experiments.curves import panels_of, styles_of
 from linkfield.experiments.report import write_report
 from linkfield.experiments.result_table import read_table
+from linkfield.plots import PALETTE
 
 LEVELS = {
     "K-Means": 0.02,

@@ -258,6 +258,11 @@ class Constraints(KnownRows):
         table["weight"] = weight
         return table
 
+    @property
+    def sources(self) -> NDArray[np.object_]:
+        """Who gave each pair, or None, in the order of ``pairs(labels=False)``."""
+        return self._source
+
     def tied_rows(self) -> IntArray:
         """Return the rows that occur in any constraint, in ascending order."""
         return normal.distinct(np.r_[self._pairs.ravel(), self._labels.rows])

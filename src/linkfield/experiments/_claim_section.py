@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ._document import Block, Heading, Table, Text, figures, mean_and_half, p_text
+from ..reports import Block, Heading, Table, Text
+from ._numbers import figures, mean_and_half, p_text
 from .claims import EXPLANATIONS
 from .displays import column_name
 from .quantities import plain

@@ -12,7 +12,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from .curves import Curve, Panel
+from ..plots import Curve, Panel
 from .result_table import ResultTable
 from .statistics import interval
 

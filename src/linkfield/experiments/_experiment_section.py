@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ..plots import LearningCurveDisplay, as_png, as_svg
+from ..reports import Block, Figure, Heading, Note, Table, Text
 from ._descent import descent_panels
-from ._document import Block, Figure, Heading, Note, Table, Text, mean_and_half
+from ._numbers import mean_and_half
 from .claims import TABLE_2
-from .curves import Style, as_png, as_svg, panels_of
+from .curves import Style, panels_of
 from .displays import SCORES, Display, column_name, display_of, in_order
 from .quantities import Lead, Where, at, cells_of, plain
 from .result_table import ResultTable
@@ -148,13 +150,13 @@ def _curves(
     if score == "recovered":
         label = "share recovered"
     look: dict[str, Any] = {"ylabel": label, "xlabel": display.axis, "log": score == "seconds"}
-    svg, png = as_svg(panels, styles, name=name, **look), as_png(panels, styles, **look)
+    picture = LearningCurveDisplay(panels, styles, **look)
     caption = (
         f"{results.name}: {label}, mean and 95% interval over runs, against {display.axis} "
         "(linear up to the first number, then logarithmic). "
         f"Source: `{results.file.name}`, column `{column_name(score)}`."
     )
-    return [Figure(name, caption, svg, png)]
+    return [Figure(name, caption, as_svg(picture, name), as_png(picture))]
 
 
 def _descent(
@@ -166,12 +168,15 @@ def _descent(
         return []
     name = f"{results.name}-descent"
     look: dict[str, Any] = {"ylabel": "relative to the first", "xlabel": "iteration", "log": False}
-    svg, png = as_svg(panels, styles, name=name, **look), as_png(panels, styles, **look)
+    picture = LearningCurveDisplay(panels, styles, **look)
     caption = (
         f"{results.name}: values after each iteration, divided by the first, mean and 95% interval "
         f"over runs, all constraints. Source: `{results.file.name}`, columns `*_after_*`."
     )
-    return [Heading(3, "Descent, step by step"), Figure(name, caption, svg, png)]
+    return [
+        Heading(3, "Descent, step by step"),
+        Figure(name, caption, as_svg(picture, name), as_png(picture)),
+    ]
 
 
 def _tables(

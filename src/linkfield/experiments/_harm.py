@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._document import Block, Heading, Table, Text, figures, mean_and_half, p_text
+from ..reports import Block, Heading, Table, Text
+from ._numbers import figures, mean_and_half, p_text
 from .displays import BASELINES, SCORES, display_of
 from .quantities import Counts, Lead, Score, Where
 from .result_table import ResultTable

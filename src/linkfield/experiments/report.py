@@ -7,14 +7,13 @@ from collections import Counter
 from pathlib import Path
 
 from ..io.files import replacing
+from ..plots import need_matplotlib
+from ..reports import Block, Figure, Heading, Note, Table, Text, to_html, to_markdown
 from ._claim_section import claim_blocks
-from ._document import Block, Figure, Heading, Note, Table, Text
 from ._experiment_section import experiment_blocks, unfinished
 from ._harm import worse_than_nothing
-from ._html import to_html
-from ._markdown import to_markdown
 from .claims import CLAIMS, claims_of
-from .curves import need_matplotlib, styles_of
+from .curves import styles_of
 from .displays import DISPLAYS
 from .result_table import ResultTable, read_table
 from .verdicts import VERDICT_WORDS, Judgement, judge
@@ -22,6 +21,16 @@ from .verdicts import VERDICT_WORDS, Judgement, judge
 __all__ = ["write_report"]
 
 TITLE = "linkfield: the papers' experiments, rerun"
+BADGES = {
+    "reproduced": "good",
+    "holds": "good",
+    "partly reproduced": "half",
+    "not reproduced": "bad",
+    "reversed": "bad",
+    "no clear difference": "bad",
+    "does not hold": "bad",
+    "not decided": "open",
+}
 HOW_TO_READ = (
     "A verdict rests on comparisons between methods, paired over runs. The folds of a run are "
     "averaged first, then the numbers of constraints that the comparison names; the differences of "
@@ -61,7 +70,7 @@ def write_report(
     if page.suffix != ".html":
         raise ValueError(f"path must end in .html, got {page.name!r}; the Markdown goes beside it")
     found, left_out = _read_all(folder)
-    need_matplotlib()
+    need_matplotlib("the report's curves")
     blocks = _blocks(found, left_out)
     markdown = page.with_suffix(".md")
     pictures = page.parent / "figures"
@@ -69,7 +78,7 @@ def write_report(
     for block in blocks:
         if isinstance(block, Figure):
             _write(pictures / f"{block.name}.png", block.png)
-    _write(page, to_html(TITLE, blocks).encode())
+    _write(page, to_html(TITLE, blocks, BADGES).encode())
     _write(markdown, to_markdown(TITLE, blocks, "figures").encode())
     return page, markdown
 

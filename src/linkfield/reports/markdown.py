@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._document import Block, Figure, Heading, Note, Table, Text
+from .document import Block, Figure, Heading, Note, Table, Text
 
 __all__ = ["to_markdown"]
 

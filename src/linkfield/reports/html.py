@@ -4,28 +4,18 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Mapping
 
-from ._document import Block, Figure, Heading, Note, Table, Text
-from .curves import GRID, INK, NEUTRAL, PALETTE
+from ..plots import page_colours
+from .document import Block, Figure, Heading, Note, Table, Text
 
 __all__ = ["to_html"]
 
-_BADGES = {
-    "reproduced": "good",
-    "holds": "good",
-    "partly reproduced": "half",
-    "not reproduced": "bad",
-    "reversed": "bad",
-    "no clear difference": "bad",
-    "does not hold": "bad",
-    "not decided": "open",
-}
-
 _STYLE = """
-:root { color-scheme: light dark; --paper: #ffffff; --panel: #f6f7f9; --soft: #5f6368;
+:root { color-scheme: light dark; --panel: #f6f7f9; --soft: #5f6368;
   --link: #0b57d0; --good: #0b6b3a; --good-back: #d9f2e3; --half: #7a4f00; --half-back: #fdeec7;
   --bad: #a3231a; --bad-back: #fbdedb; --open: #4a4f55; --open-back: #e7e9ec; LIGHT }
-@media (prefers-color-scheme: dark) { :root { --paper: #17191c; --panel: #202327; --soft: #a3a9b1;
+@media (prefers-color-scheme: dark) { :root { --panel: #202327; --soft: #a3a9b1;
   --link: #8ab4f8; --good: #8fe0b0; --good-back: #123a25; --half: #f2cf7e; --half-back: #423310;
   --bad: #f5a59d; --bad-back: #4a1d19; --open: #c4c8cd; --open-back: #33373c; DARK } }
 * { box-sizing: border-box; }
@@ -65,15 +55,24 @@ summary { cursor: pointer; color: var(--link); font-size: .92rem; margin: .6rem 
 """
 
 
-def to_html(title: str, blocks: list[Block]) -> str:
-    """Write blocks as one page: style and pictures inside, light and dark by the reader's wish."""
+def to_html(title: str, blocks: list[Block], badges: Mapping[str, str] | None = None) -> str:
+    """Write blocks as one page: style and pictures inside, light and dark by the reader's wish.
+
+    Parameters
+    ----------
+    title : str
+    blocks : list of Block
+    badges : mapping, optional
+        Words that stand out where a heading or a table has badges, and how: "good", "half", "bad"
+        or "open".
+    """
     links = [
         f'<a href="#{block.anchor}">{_inline(block.text)}</a>'
         for block in blocks
         if isinstance(block, Heading) and block.level == 2 and block.anchor
     ]
     body = [f"<h1>{_inline(title)}</h1>", f"<nav>{''.join(links)}</nav>"]
-    body += [_block(block) for block in blocks]
+    body += [_block(block, badges or {}) for block in blocks]
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -83,19 +82,18 @@ def to_html(title: str, blocks: list[Block]) -> str:
 
 
 def _style() -> str:
-    """Fill in the colours of the curves, for light and for dark."""
-    names = [f"--curve-{i}" for i in range(len(PALETTE))] + ["--curve-neutral", "--ink", "--rule"]
-    pairs = list(zip(names, (*PALETTE, NEUTRAL, INK, GRID), strict=True))
-    light = " ".join(f"{name}: {colours[0]};" for name, colours in pairs)
-    dark = " ".join(f"{name}: {colours[1]};" for name, colours in pairs)
+    """Fill in the colours of the pictures, for light and for dark."""
+    colours = page_colours()
+    light = " ".join(f"{name}: {pair[0]};" for name, pair in colours.items())
+    dark = " ".join(f"{name}: {pair[1]};" for name, pair in colours.items())
     return _STYLE.replace("LIGHT", light).replace("DARK", dark)
 
 
-def _block(block: Block) -> str:
+def _block(block: Block, badges: Mapping[str, str]) -> str:
     match block:
         case Heading():
             anchor = f' id="{block.anchor}"' if block.anchor else ""
-            badge = f" {_badge(block.badge)}" if block.badge else ""
+            badge = f" {_badge(block.badge, badges)}" if block.badge else ""
             return f"<h{block.level}{anchor}>{_inline(block.text)}{badge}</h{block.level}>"
         case Text():
             kind = f' class="{block.kind}"' if block.kind else ""
@@ -103,7 +101,7 @@ def _block(block: Block) -> str:
         case Note():
             return f'<p class="note">{_inline(block.text)}</p>'
         case Table():
-            return _table(block)
+            return _table(block, badges)
         case Figure():
             picture = block.svg.replace(
                 "<svg", f'<svg role="img" aria-label="{html.escape(block.caption)}"', 1
@@ -112,7 +110,7 @@ def _block(block: Block) -> str:
             return f'<figure class="wide">{picture}{caption}</figure>'
 
 
-def _table(table: Table) -> str:
+def _table(table: Table, badges: Mapping[str, str]) -> str:
     wordy = table.words | table.badges | {0}
     kinds = ["words" if j in wordy else "numbers" for j in range(len(table.header))]
     head = "".join(
@@ -123,7 +121,7 @@ def _table(table: Table) -> str:
     for i, row in enumerate(table.rows):
         cells = []
         for j, text in enumerate(row):
-            inner = _badge(text) if j in table.badges else _inline(text)
+            inner = _badge(text, badges) if j in table.badges else _inline(text)
             if (i, j) in table.strong:
                 inner = f"<strong>{inner}</strong>"
             if j == 0 and i in table.links:
@@ -137,8 +135,8 @@ def _table(table: Table) -> str:
     return whole
 
 
-def _badge(text: str) -> str:
-    kind = _BADGES.get(text)
+def _badge(text: str, badges: Mapping[str, str]) -> str:
+    kind = badges.get(text)
     return f'<span class="badge {kind}">{_inline(text)}</span>' if kind else _inline(text)
 
 
