@@ -7,14 +7,14 @@ counts as well: two heaps that somebody calls by one name need no two components
 """
 
 # %%
-# Three heaps on a line; the two on the right overlap.
+# Three heaps on a line, the two on the right nearer to each other.
 import matplotlib.pyplot as plt
 import numpy as np
 from linkfield import Groups, select_n_components
 from linkfield.plots import PALETTE
 
 rng = np.random.default_rng(2)
-heaps = [(-4.0, 0.0), (1.0, 0.0), (3.6, 0.0)]
+heaps = [(-4.0, 0.0), (0.6, 0.0), (4.3, 0.0)]
 X = np.concatenate([rng.normal(middle, 0.9, (80, 2)) for middle in heaps])
 
 # %%
