@@ -6,6 +6,7 @@ from pathlib import Path
 
 from . import (
     enforcement,
+    files,
     growth,
     inference,
     measure,
@@ -29,6 +30,7 @@ REPORTS = {
     "mixture": mixture.report,
     "enforcement": enforcement.report,
     "small": small.report,
+    "files": files.report,
     "peers": peers.report,
 }
 

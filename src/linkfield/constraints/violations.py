@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,7 +11,7 @@ from ._normal import IntArray
 from .labels import PartialLabels
 from .pairs import PAIR_BUDGET, PAIR_DTYPE, Constraints
 
-__all__ = ["violated_pairs"]
+__all__ = ["violated_pairs", "violation_counter"]
 
 
 def violated_pairs(
@@ -28,6 +30,42 @@ def violated_pairs(
         table = np.concatenate([constraints.pairs(labels=False), _representatives(known, labels)])
     together = labels[table["a"]] == labels[table["b"]]
     return table[together != (table["kind"] == "must")]
+
+
+def violation_counter(
+    constraints: Constraints, budget: int = PAIR_BUDGET
+) -> Callable[[IntArray], int]:
+    """Return a call that counts the given pairs that labels break, to be called many times.
+
+    It gives the length of :func:`violated_pairs`, but counts what labels entail by class and
+    cluster, so that it also knows how many there are where they are too many to be listed.
+    """
+    known = constraints.labels
+    if len(known.single().rows) < len(known.rows):  # a row of two classes breaks pairs with itself
+        return lambda labels: len(violated_pairs(constraints, labels, budget))
+    table = constraints.pairs(labels=False)
+    a, b, must = table["a"], table["b"], table["kind"] == "must"
+    # A given pair that the labels entail too counts once.
+    new = ~known.entails(np.column_stack([a, b]), must)
+    a, b, must = a[new], b[new], must[new]
+
+    def count(labels: IntArray) -> int:
+        given = int(((labels[a] == labels[b]) != must).sum())
+        return given + _broken_by_labels(known, labels)
+
+    return count
+
+
+def _broken_by_labels(known: PartialLabels, labels: IntArray) -> int:
+    """Return how many pairs of labelled rows are split or joined wrongly."""
+    if not len(known.rows):
+        return 0
+    cluster, n_clusters = labels[known.rows], int(labels.max(initial=0)) + 1
+    cells = np.bincount(known.codes * n_clusters + cluster)
+    both, same_class, same_cluster = (
+        int((n * (n - 1) // 2).sum()) for n in (cells, known.class_sizes(), np.bincount(cluster))
+    )
+    return same_class + same_cluster - 2 * both
 
 
 def _representatives(known: PartialLabels, labels: IntArray) -> NDArray[np.void]:

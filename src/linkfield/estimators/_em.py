@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +18,7 @@ from ..estimation import (
 from ._empty import refill_empty
 from ._estep import CERTIFICATE_DTYPE, Certificate, assign
 from ._problem import Problem
+from .progress import Report
 
 __all__ = [
     "HISTORY_DTYPE",
@@ -233,7 +233,7 @@ def run(
     start: Start,
     stop: Stop,
     rng: np.random.Generator,
-    report: Callable[[int, float, float], None] | None = None,
+    report: Report | None = None,
 ) -> Outcome:
     """Alternate the steps until convergence."""
     standing = problem.standing(start.labels, start.last)
@@ -253,7 +253,7 @@ def run(
         settled = now.iterate(iteration)
         value = now.history[-1][2]
         if report is not None:
-            report(iteration, value, now.certificates[-1][1].gap)
+            report(iteration, value, now.certificates[-1][1].gap, lambda: standing.labels)
         if kept is not None and value > previous:
             _restore(now, kept)
             iteration -= 1

@@ -14,7 +14,7 @@ from ..estimation import PairTerms
 from ..inference.feasible import InfeasibleFieldError
 from ._setup import Setup
 
-__all__ = ["Explanation", "explained", "impossible", "violation_table"]
+__all__ = ["Explanation", "explained", "impossible", "said_gap", "violation_table"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -162,6 +162,11 @@ def explained(
     if problem.label_costs is None or not problem.label_costs[at].any():
         return found
     return [*found, ("its label", problem.label_costs[at])]
+
+
+def said_gap(gap: float) -> str:
+    """Say how good an assignment is known to be, if that is known."""
+    return f", assignment within {gap:.3g} of the best" if np.isfinite(gap) else ""
 
 
 def impossible(setup: Setup, error: InfeasibleFieldError) -> str:

@@ -9,6 +9,7 @@ modern ones (maths.md 2.7).
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from ..constraints import Constraints
 from ..constraints.held_out import Question, Split, asked, draw_splits
 from ..distortions import Distortion
 from ..exceptions import ContradictionError, InfeasibleConstraintsError
+from .progress import small_fits
 
 __all__ = ["CHOICE_DTYPE", "MetricChoice", "chosen_metric", "usual_metric"]
 
@@ -108,10 +110,12 @@ def _compared(
     """Return what every candidate keeps of the held-out pairs."""
     kinds = candidates(X)
     table = np.empty(len(kinds), CHOICE_DTYPE)
-    for line, kind in zip(table, kinds, strict=True):
-        kept, must = _held_out(_copy(estimator, kind), X, weight, splits, question)
-        line["metric"], line["n_pairs"] = kind, len(kept)
-        line["kept"], line["error"] = _balanced(kept, must)
+    with small_fits(estimator, "choosing the metric", len(kinds) * len(splits)) as one_more:
+        for line, kind in zip(table, kinds, strict=True):
+            model = _copy(estimator, kind)
+            kept, must = _held_out(model, X, weight, splits, question, one_more)
+            line["metric"], line["n_pairs"] = kind, len(kept)
+            line["kept"], line["error"] = _balanced(kept, must)
     return table
 
 
@@ -139,7 +143,12 @@ def _copy(estimator: Any, kind: str) -> Any:
 
 
 def _held_out(
-    model: Any, X: Any, weight: Any, splits: list[Split], question: Question
+    model: Any,
+    X: Any,
+    weight: Any,
+    splits: list[Split],
+    question: Question,
+    one_more: Callable[[], None],
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which held-out pairs are kept, and which of them are must-links."""
     kept, must = [], []
@@ -152,6 +161,7 @@ def _held_out(
         together = question.must[split.held_out]
         kept.append((labels[a] == labels[b]) == together)
         must.append(together)
+        one_more()
     return np.concatenate(kept), np.concatenate(must)
 
 

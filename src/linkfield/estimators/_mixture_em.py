@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -14,6 +13,7 @@ from ..engine.mixture import MixtureEngine
 from ..estimation.component_sums import ComponentSums, ScatterPrior
 from ..estimation.gaussians import Gaussians
 from ..estimation.group_posterior import GroupModel
+from .progress import Report
 
 __all__ = ["MixtureOutcome", "MixtureProblem", "run_mixture"]
 
@@ -103,7 +103,7 @@ def run_mixture(
     start: Gaussians,
     max_iter: int,
     tol: float,
-    report: Callable[[int, float, float], None] | None = None,
+    report: Report | None = None,
 ) -> MixtureOutcome:
     """Raise the objective step by step; it never falls (maths.md 6.3)."""
     now = problem.evaluated(start)
@@ -117,7 +117,7 @@ def run_mixture(
         now = now if new is None else new
         trace.append(now.objective)
         if report is not None:
-            report(iteration, now.objective, stride.damping)
+            report(iteration, now.objective, stride.damping, None)
         # A damped step goes n/(n + Δ) of the way: the gain of a whole one is what counts.
         if gain * (1.0 + stride.damping / n) <= tol * n:
             converged = True

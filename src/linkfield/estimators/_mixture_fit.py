@@ -19,6 +19,7 @@ from ._mixture_em import MixtureOutcome, MixtureProblem, run_mixture
 from ._mixture_groups import Knowledge
 from ._mixture_start import Starts
 from ._mixture_units import Given, Units
+from .progress import reporter, unwatched
 
 __all__ = ["MixtureFit"]
 
@@ -91,6 +92,8 @@ class MixtureFit:
         warm = model._warm()
         inits = ["given"] if warm or given.complete else self._inits(problem)
         seeds = rng.spawn(len(inits))
+        # Made here, where it is known who watches.
+        reports = [self._reporter(k, len(inits)) for k in range(len(inits))]
 
         def one(number: int) -> MixtureOutcome:
             init, seed = inits[number], seeds[number]
@@ -98,13 +101,14 @@ class MixtureFit:
             if problem.equal:
                 K = len(start.means)
                 start = type(start)(np.full(K, 1.0 / K), start.means, start.covariances)
-            report = self._reporter(number)
-            return run_mixture(problem, start, int(model.max_iter), float(model.tol), report)
+            limits = int(model.max_iter), float(model.tol)
+            return run_mixture(problem, start, *limits, reports[number])
 
         work = self.X.size * model.n_components
         runs = range(len(inits))
         jobs = n_threads(model.n_jobs) if len(runs) > 1 and work >= WORTH_SHARING else 1
-        outcomes = Parallel(n_jobs=jobs, prefer="threads")(delayed(one)(k) for k in runs)
+        with unwatched():  # k-means for the starts
+            outcomes = Parallel(n_jobs=jobs, prefer="threads")(delayed(one)(k) for k in runs)
         best: MixtureOutcome = max(outcomes, key=lambda outcome: outcome.objective)
         return best
 
@@ -134,13 +138,8 @@ class MixtureFit:
         before = self.model._units.outward(self.model._model)
         return self.units.inward(before)
 
-    def _reporter(self, start: int) -> Any:
-        if not self.model.verbose:
-            return None
-
-        def report(iteration: int, value: float, damping: float) -> None:
-            damped = f", damping {damping:.3g}" if damping else ""
-            value += self.shift
-            print(f"start {start + 1}, iteration {iteration}: objective {value:.6g}{damped}")
-
-        return report
+    def _reporter(self, run: int, runs: int) -> Any:
+        return reporter(
+            self.model, run, runs, shift=self.shift,
+            extra=lambda damping: f", damping {damping:.3g}" if damping else "",
+        )  # fmt: skip

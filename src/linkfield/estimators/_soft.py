@@ -16,7 +16,6 @@ the first assignment is cold: labels, as good as certain.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,6 +39,7 @@ from ..inference import MeanField
 from ._em import Outcome, Start, Stop, annealed, relative_change
 from ._estep import UNKNOWN
 from ._problem import Problem
+from .progress import Report
 
 __all__ = ["SoftOutcome", "run_soft"]
 
@@ -248,7 +248,7 @@ def run_soft(
     start: Start,
     stop: Stop,
     rng: np.random.Generator,
-    report: Callable[[int, float, float], None] | None = None,
+    report: Report | None = None,
 ) -> SoftOutcome:
     """Alternate the steps until convergence; F never rises."""
     method = problem.inference
@@ -265,7 +265,7 @@ def run_soft(
         settled = now.learn(iteration)
         value = now.history[-1][2]
         if report is not None:
-            report(iteration, value, np.inf)
+            report(iteration, value, np.inf, lambda: now.q.argmax(axis=1))
         converged = settled and now.arrived(old, previous - value)
         previous = value
     # Probabilities that belong to the final centres and metric.

@@ -22,11 +22,12 @@ from ..inference import as_inference
 from ..inference.feasible import InfeasibleFieldError
 from ._choosing import Choosing
 from ._em import HISTORY_DTYPE, Outcome, Start, run, stopping_rule
-from ._explain import impossible, violation_table
+from ._explain import impossible, said_gap, violation_table
 from ._inputs import check_clusters, check_parameters, knowledge, read_data, read_weights
 from ._setup import Recipe, Setup, checked_metric
 from ._soft import SoftOutcome, run_soft
 from ._using import Using
+from .progress import reporter
 
 __all__ = ["HMRFKMeans"]
 
@@ -334,10 +335,12 @@ class HMRFKMeans(Choosing, Using, ClusterMixin, BaseEstimator):
         stop = stopping_rule(variance, self.max_iter, self.tol)
         runs = run_soft if setup.recipe.soft else run
         best: Outcome | None = None
-        for number in range(self._starts(setup)):
+        n_starts = self._starts(setup)
+        for number in range(n_starts):
             start = self._resumed(setup) if self._warm() else self._fresh(setup, rng)
+            report = reporter(self, number, n_starts, constraints=setup.constraints, extra=said_gap)
             try:
-                outcome = runs(setup.problem, start, stop, rng, self._reporter(number))
+                outcome = runs(setup.problem, start, stop, rng, report)
             except InfeasibleFieldError as error:
                 raise InfeasibleConstraintsError(impossible(setup, error)) from None
             if best is None or outcome.objective < best.objective:
@@ -363,16 +366,6 @@ class HMRFKMeans(Choosing, Using, ClusterMixin, BaseEstimator):
         if before is None or not settled or not setup.same_rows(before):
             last = None
         return Start(model, labels, self._step, last, lasting=True)
-
-    def _reporter(self, start: int) -> Any:
-        if not self.verbose:
-            return None
-
-        def report(iteration: int, value: float, gap: float) -> None:
-            known = f", assignment within {gap:.3g} of the best" if np.isfinite(gap) else ""
-            print(f"start {start + 1}, iteration {iteration}: objective {value:.6g}{known}")
-
-        return report
 
     def _store(self, X: Any, setup: Setup, outcome: Outcome) -> None:
         """Set the fitted attributes, all at once."""

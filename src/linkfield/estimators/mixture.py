@@ -22,7 +22,8 @@ from ._mixture_em import MixtureOutcome
 from ._mixture_fit import MixtureFit
 from ._mixture_groups import Knowledge, known_groups
 from ._mixture_report import reliability, suspicious
-from ._mixture_strength import chosen_strength
+from ._mixture_strength import FOLDS, STRENGTHS, chosen_strength
+from .progress import small_fits
 
 __all__ = ["ConstrainedGaussianMixture"]
 
@@ -248,12 +249,15 @@ class ConstrainedGaussianMixture(DensityMixin, BaseEstimator):
             return float(self.strength), None
         seed = int(rng.integers(2**31))
 
-        def labels(part: Knowledge, strength: float, rows: IntArray) -> IntArray:
-            problem = fit.problem(part, strength)
-            found = fit.best(problem, np.random.default_rng(seed)).gaussians
-            return np.asarray(found.log_joint(problem.engine.plain.taken(rows)).argmax(axis=1))
+        with small_fits(self, "choosing the strength", FOLDS * len(STRENGTHS)) as one_more:
 
-        return chosen_strength(known, labels, rng)
+            def labels(part: Knowledge, strength: float, rows: IntArray) -> IntArray:
+                problem = fit.problem(part, strength)
+                found = fit.best(problem, np.random.default_rng(seed)).gaussians
+                one_more()
+                return np.asarray(found.log_joint(problem.engine.plain.taken(rows)).argmax(axis=1))
+
+            return chosen_strength(known, labels, rng)
 
     def _warm(self) -> bool:
         return bool(self.warm_start) and hasattr(self, "_model")

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..plots import LearningCurveDisplay, as_png, as_svg
+from ..plots import LearningCurveDisplay, Style, as_png, as_svg
 from ..reports import Block, Figure, Heading, Note, Table, Text
 from ._descent import descent_panels
 from ._numbers import mean_and_half
 from .claims import TABLE_2
-from .curves import Style, panels_of
+from .curves import panels_of
 from .displays import SCORES, Display, column_name, display_of, in_order
 from .quantities import Lead, Where, at, cells_of, plain
 from .result_table import ResultTable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ MOST_DENSE = 20_000_000
 
 #: Where a divergence D(x, y) is near to ‖z(x) − z(y)‖² for rows near each other, and what z is
 #: called: the coordinate in which its second derivative is constant.
-STRAIGHT = {
+STRAIGHT: dict[str, tuple[Callable[[Any], Any], str]] = {
     "i-divergence": (lambda x: np.sqrt(2.0 * x), "square roots"),
     "kl": (lambda x: np.sqrt(2.0 * x), "square roots of shares"),
     "itakura-saito": (lambda x: np.log(x) / np.sqrt(2.0), "logarithms"),
@@ -113,7 +114,7 @@ def _pooled_precision(model: Any) -> FloatArray:
         pooled = np.full(d, float(model.weights_ @ C))
     else:
         pooled = np.tensordot(np.asarray(model.weights_), C, axes=1)
-    return 1.0 / pooled if pooled.ndim == 1 else np.linalg.inv(pooled)
+    return np.asarray(1.0 / pooled if pooled.ndim == 1 else np.linalg.inv(pooled), np.float64)
 
 
 def _times(Z: Any, A: FloatArray) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ from numpy.typing import NDArray
 
 from ._fitted import Fitted
 from ._links import Links
+from ._moments import blocks_of
 
-__all__ = ["distances_to", "link_costs", "row_costs"]
+__all__ = ["distances_to", "link_costs", "own_distances", "row_costs"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -25,10 +27,22 @@ def distances_to(model: Any, X: Any) -> FloatArray:
         The clustering step.
     X : array or sparse matrix
     """
-    if hasattr(model, "transform"):
-        return np.asarray(model.transform(X), np.float64)
-    with np.errstate(divide="ignore"):
+    with warnings.catch_warnings(), np.errstate(divide="ignore"):
+        # Of names that X lacks and rows without a direction the fit has spoken.
+        warnings.simplefilter("ignore", UserWarning)
+        if hasattr(model, "transform"):
+            return np.asarray(model.transform(X), np.float64)
         return -np.log(model.predict_proba(X)) - model.score_samples(X)[:, None]
+
+
+def own_distances(found: Fitted) -> FloatArray:
+    """Return every row's distance to the centre of its own cluster, block by block."""
+    out = np.empty(len(found.labels))
+    for piece in blocks_of(found.X):
+        table = distances_to(found.model, found.X[piece])
+        own = np.minimum(found.labels[piece], table.shape[1] - 1)
+        out[piece] = table[np.arange(len(own)), own]
+    return out
 
 
 def row_costs(found: Fitted, rows: IntArray, links: Links) -> FloatArray:
@@ -49,13 +63,13 @@ def link_costs(found: Fitted, links: Links) -> FloatArray:
     if table is None or not len(table):
         return links.weight.copy()
     ids = found.constraints.sample_id
-    named = table.dtype["a"].kind == "O" and ids is not None
+    names = ids if table.dtype["a"].kind == "O" else None
     recorded = {
         (line["a"], line["b"]): float(line["cost"])
         for line in table[["a", "b", "cost"]]
     }  # fmt: skip
     out = links.weight.copy()
     for k, (a, b) in enumerate(links.ends.tolist()):
-        key = (ids[a], ids[b]) if named else (a, b)
+        key = (a, b) if names is None else (names[a], names[b])
         out[k] = recorded.get(key, recorded.get(key[::-1], out[k]))
     return out

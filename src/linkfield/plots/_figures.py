@@ -110,7 +110,7 @@ def _content(
     import matplotlib
 
     buffer = io.BytesIO()
-    settings = {"svg.fonttype": "none", "svg.hashsalt": name}
+    settings: Any = {"svg.fonttype": "none", "svg.hashsalt": name}
     with matplotlib.rc_context(settings), _quiet_glyphs():
         figure = display._figure(look)
         if "facecolor" not in options:

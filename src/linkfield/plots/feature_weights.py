@@ -95,6 +95,7 @@ class FeatureWeightsDisplay(Display):
         max_features: int = 20,
         ax: Any = None,
         theme: str | Theme = "auto",
+        draw: bool = True,
     ) -> Self:
         """Draw what a fitted model made of the features.
 
@@ -110,6 +111,8 @@ class FeatureWeightsDisplay(Display):
             So many of the largest.
         ax, theme
             See :meth:`plot`.
+        draw : bool, default=True
+            False leaves the drawing to :meth:`plot`.
         """
         step, prepare = last_step(model)
         check_is_fitted(step)
@@ -122,7 +125,7 @@ class FeatureWeightsDisplay(Display):
                 raise ValueError(f"X has {X.shape[1]} features, the model {weights.shape[-1]}")
             variance = column_moments(X)[1]
         display = cls(weights, names, variance=variance, what=what, max_features=max_features)
-        return display.plot(ax, theme=theme)
+        return display.plot(ax, theme=theme) if draw else display
 
     def _layout(self) -> Layout:
         height = 1.1 + 0.24 * len(self.order)

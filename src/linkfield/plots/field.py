@@ -79,6 +79,7 @@ class FieldDisplay(Display):
         random_state: Any = 0,
         ax: Any = None,
         theme: str | Theme = "auto",
+        draw: bool = True,
     ) -> Self:
         """Draw the component of a row, by default the largest one.
 
@@ -99,6 +100,8 @@ class FieldDisplay(Display):
         random_state : int, Generator or None, default=0
         ax, theme
             See :meth:`plot`.
+        draw : bool, default=True
+            False leaves the drawing to :meth:`plot`.
         """
         if layout not in ("spring", "circle"):
             raise ValueError(f"layout must be 'spring' or 'circle', got {layout!r}")
@@ -110,7 +113,8 @@ class FieldDisplay(Display):
         ids = found.constraints.sample_id if sample_id is None else np.asarray(sample_id, object)
         start = None if row is None else _position(row, ids, len(found.labels))
         nodes, whole = _component(links, start, max_nodes)
-        return cls._of(found, links, nodes, whole, ids, layout, rng).plot(ax, theme=theme)
+        display = cls._of(found, links, nodes, whole, ids, layout, rng)
+        return display.plot(ax, theme=theme) if draw else display
 
     @classmethod
     def _of(

@@ -114,6 +114,7 @@ class LearningCurveDisplay(Display):
         log: bool = False,
         ax: Any = None,
         theme: str | Theme = "auto",
+        draw: bool = True,
     ) -> Self:
         """Average a table of results and draw it.
 
@@ -134,6 +135,8 @@ class LearningCurveDisplay(Display):
         log : bool, default=False
         ax, theme
             See :meth:`plot`.
+        draw : bool, default=True
+            False leaves the drawing to :meth:`plot`.
         """
         table = columns_of(results)
         for name in (score, x):
@@ -143,7 +146,7 @@ class LearningCurveDisplay(Display):
         if not found:
             raise ValueError(f"the column {score!r} has no value in it; choose another score")
         display = cls(found, ylabel=score.replace("_", " "), xlabel=x, log=log)
-        return display.plot(ax, theme=theme)
+        return display.plot(ax, theme=theme) if draw else display
 
     def _layout(self) -> Layout:
         """Up to three panels in a row if they do not say."""

@@ -51,14 +51,18 @@ class ObjectiveDisplay(Display):
         self.name, self.rises, self.converged = name, rises, converged
 
     @classmethod
-    def from_estimator(cls, model: Any, *, ax: Any = None, theme: str | Theme = "auto") -> Self:
+    def from_estimator(
+        cls, model: Any, *, ax: Any = None, theme: str | Theme = "auto", draw: bool = True
+    ) -> Self:
         """Draw how the fit of a model went.
 
         Parameters
         ----------
         model : fitted estimator, or a pipeline that ends in one
         ax, theme
-            See :meth:`plot`. A model fitted with ``certify=True`` has two panels.
+            See :meth:`plot`; a model fitted with ``certify=True`` has two panels.
+        draw : bool, default=True
+            False leaves the drawing to :meth:`plot`.
         """
         model, _ = last_step(model)
         check_is_fitted(model)
@@ -75,7 +79,7 @@ class ObjectiveDisplay(Display):
             certificate=certificate, name=name, rises=mixture,
             converged=bool(model.converged_),
         )  # fmt: skip
-        return display.plot(ax, theme=theme)
+        return display.plot(ax, theme=theme) if draw else display
 
     def _layout(self) -> Layout:
         if self.certificate is None:

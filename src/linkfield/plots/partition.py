@@ -88,6 +88,7 @@ class PartitionDisplay(Display):
         titles: tuple[str, str] = ("before", "after"),
         ax: Any = None,
         theme: str | Theme = "auto",
+        draw: bool = True,
     ) -> Self:
         """Draw the clusters of a fitted model.
 
@@ -117,6 +118,8 @@ class PartitionDisplay(Display):
         titles : pair of str
         ax, theme
             See :meth:`plot`.
+        draw : bool, default=True
+            False leaves the drawing to :meth:`plot`.
         """
         if projection not in ("metric", "pca"):
             raise ValueError(f"projection must be 'metric' or 'pca', got {projection!r}")
@@ -145,7 +148,7 @@ class PartitionDisplay(Display):
             titles=titles,
         )  # fmt: skip
         display.rows = rows
-        return display.plot(ax, theme=theme)
+        return display.plot(ax, theme=theme) if draw else display
 
     #: Positions of the rows that are drawn, where the display was made from an estimator.
     rows: IntArray | None = None

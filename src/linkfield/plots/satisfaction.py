@@ -149,6 +149,7 @@ class SatisfactionDisplay(Display):
         sample_id: Any = None,
         ax: Any = None,
         theme: str | Theme = "auto",
+        draw: bool = True,
     ) -> Self:
         """Draw what a fitted model's labels keep of constraints.
 
@@ -165,12 +166,14 @@ class SatisfactionDisplay(Display):
             The id of every row, if the constraints name rows by id.
         ax, theme
             See :meth:`plot`.
+        draw : bool, default=True
+            False leaves the drawing to :meth:`plot`.
         """
         step, _ = last_step(model)
         labels = getattr(step, "labels_", None)
         labels = check_labels(labels, 0 if labels is None else len(labels), type(step).__name__)
         known = aligned(step, constraints, len(labels), sample_id)
-        return cls.from_labels(labels, known, by=by, ax=ax, theme=theme)
+        return cls.from_labels(labels, known, by=by, ax=ax, theme=theme, draw=draw)
 
     @classmethod
     def from_labels(
@@ -181,12 +184,14 @@ class SatisfactionDisplay(Display):
         by: str = "auto",
         ax: Any = None,
         theme: str | Theme = "auto",
+        draw: bool = True,
     ) -> Self:
         """Draw what any labels keep of constraints by row position."""
         labels = np.unique(np.asarray(labels), return_inverse=True)[1].astype(np.int64)
         constraints.check_rows(len(labels))
         by, counts = satisfaction_counts(constraints, labels, by)
-        return cls(counts, by=by).plot(ax, theme=theme)
+        display = cls(counts, by=by)
+        return display.plot(ax, theme=theme) if draw else display
 
     def _layout(self) -> Layout:
         return Layout(1, 1, 6.6, 1.5 + 0.36 * len(self.counts))

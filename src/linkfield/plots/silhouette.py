@@ -110,6 +110,7 @@ class SilhouetteDisplay(Display):
         random_state: Any = 0,
         ax: Any = None,
         theme: str | Theme = "auto",
+        draw: bool = True,
     ) -> Self:
         """Draw the silhouettes of a fitted model's clusters.
 
@@ -123,10 +124,13 @@ class SilhouetteDisplay(Display):
         random_state : int, Generator or None, default=0
         ax, theme
             See :meth:`plot`.
+        draw : bool, default=True
+            False leaves the drawing to :meth:`plot`.
         """
         found = read_fitted(model, X)
         measured = silhouettes_of(found, max_rows=max_rows, random_state=random_state)
-        return cls(measured).plot(ax, theme=theme)
+        display = cls(measured)
+        return display.plot(ax, theme=theme) if draw else display
 
     def _layout(self) -> Layout:
         return Layout(1, 1, 6.4, float(np.clip(1.4 + 0.5 * len(self.clusters), 2.6, 12.0)))

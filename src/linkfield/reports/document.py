@@ -77,7 +77,7 @@ class Figure:
     name: str
     caption: str
     svg: str
-    png: bytes
+    png: bytes = b""
 
 
 Block = Heading | Text | Note | Table | Figure
