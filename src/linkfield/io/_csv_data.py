@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -16,7 +17,7 @@ from ._cells import MISSING, as_number, shortened
 from ._columns import Picked, Wish, pick
 from ._gather import Block, Data, Gather
 from .files import DELIMITERS
-from .tables import csv_rows, fail, reading
+from .tables import binary, csv_rows, fail, reading
 
 __all__ = ["read_csv"]
 
@@ -133,16 +134,48 @@ def _by_pyarrow(source: _Source, picked: Picked, dtype: Any) -> Data | None:
 
     gather = Gather(source.file, picked, dtype)
     try:
-        for batch in _batches(source, picked):
-            gather.add(_arrow_block(gather, batch, source))
-            if gather.defects.counts:
-                return None
-    except (pa.ArrowException, OSError, ValueError):
+        with binary(source.file, source.packed) as raw:
+            stream = _Counting(raw)
+            for batch in _batches(stream, source, picked):
+                gather.add(_arrow_block(gather, batch, source))
+                if gather.defects.counts:
+                    return None
+    except (pa.ArrowException, OSError, EOFError, zlib.error, ValueError):
         return None  # read by line, the mistake gets its place, and odd numbers their value
+    if gather.n + 1 != stream.lines:
+        # Line ends in quotes, or a quote that was never closed: pyarrow does not say which.
+        return None
     return gather.data(text_only=True)
 
 
-def _batches(source: _Source, picked: Picked) -> Iterator[Any]:
+class _Counting:
+    """A binary file that counts the lines that are read from it."""
+
+    closed = False
+
+    def __init__(self, raw: Any) -> None:
+        self.raw = raw
+        self._ends = {b"\n": 0, b"\r": 0}
+        self._last = b""
+
+    def read(self, size: int = -1) -> bytes:
+        block: bytes = self.raw.read(size)
+        for end in self._ends:
+            self._ends[end] += block.count(end)
+        self._last = block[-1:] or self._last
+        return block
+
+    @property
+    def lines(self) -> int:
+        """The number of lines, the last one with or without its end."""
+        ended = self._last in self._ends
+        return (self._ends[b"\n"] or self._ends[b"\r"]) + (not ended)
+
+    def close(self) -> None:
+        """Leave the file to whoever opened it."""
+
+
+def _batches(stream: _Counting, source: _Source, picked: Picked) -> Iterator[Any]:
     import pyarrow as pa
     from pyarrow import csv
 
@@ -150,7 +183,7 @@ def _batches(source: _Source, picked: Picked) -> Iterator[Any]:
     types = {str(j): pa.float64() for j in source.places(picked.numbers)}
     types |= {str(j): pa.string() for j in source.places(picked.used) if str(j) not in types}
     reader = csv.open_csv(
-        source.file,
+        stream,
         read_options=csv.ReadOptions(
             column_names=[str(j) for j in range(len(source.names))], skip_rows_after_names=1
         ),
