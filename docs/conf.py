@@ -21,10 +21,11 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}  # autosummary writes .rst
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "gallery"]  # the gallery writes its pages into generated/
 nitpicky = False
+suppress_warnings = ["ref.python"]  # a word of a type, such as "labels", may be several attributes
 
-myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 
 autosummary_generate = True
@@ -48,9 +49,16 @@ sphinx_gallery_conf = {
     "min_reported_time": 1,
     "remove_config_comments": True,
     "image_srcset": ["2x"],
+    "thumbnail_size": (520, 330),
 }
 
 html_theme = "pydata_sphinx_theme"
 html_title = "linkfield"
 html_show_sourcelink = False
-html_theme_options = {"show_prev_next": False}
+html_theme_options = {
+    "show_prev_next": False,
+    "navigation_with_keys": False,
+    "header_links_before_dropdown": 4,
+}
+html_static_path = ["_static"]
+html_css_files = ["gallery.css"]
