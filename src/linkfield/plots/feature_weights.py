@@ -153,8 +153,9 @@ class FeatureWeightsDisplay(Display):
                   **{"color": look.colour(0), "height": 0.72, **style})  # fmt: skip
         share = self.variance is not None
         for y, value in enumerate(values):
-            text = f" {value:.1%}" if share else f" {value:.3g}"
-            axis.text(value, y, text, va="center", fontsize=8, color=look.ink)
+            text = f"{value:.1%}" if share else f"{value:.3g}"
+            axis.annotate(text, (value, y), (3, 0), textcoords="offset points", va="center",
+                          fontsize=8, color=look.ink)  # fmt: skip
         dress(axis, look, grid="x")
         axis.set_xlim(0, (float(values.max(initial=0)) or 1.0) * 1.14)
         axis.set_xlabel(self.label, color=look.ink)

@@ -129,8 +129,8 @@ class ObjectiveDisplay(Display):
         start = float(np.max(self.history["objective"]))
         if high > low and start - low > 8 * (high - low):
             axis.set_ylim(low - 0.08 * (high - low), high + 0.35 * (high - low))
-            axis.text(0.02, 0.97, f"set out from {start:.4g}, above the picture", va="top",
-                      transform=axis.transAxes, fontsize=8, color=look.ink)  # fmt: skip
+            axis.text(0.98, 0.97, f"set out from {start:.4g}, above the picture", ha="right",
+                      va="top", transform=axis.transAxes, fontsize=8, color=look.ink)  # fmt: skip
 
     def _gaps(self, axis: Any, look: Theme) -> None:
         table = self.certificate[np.isfinite(self.certificate["gap"])]
@@ -140,7 +140,8 @@ class ObjectiveDisplay(Display):
                   linewidth=1.4, label="certified gap of the assignment")  # fmt: skip
         positive = gap[gap > 0]
         if positive.size:
-            axis.set_yscale("symlog", linthresh=float(positive.min()))
+            # From a power of ten on, so that its mark and that of 0 keep apart.
+            axis.set_yscale("symlog", linthresh=10.0 ** np.floor(np.log10(positive.min())))
         axis.set_ylim(bottom=0)
         dress(axis, look)
         axis.set_ylabel("gap to the best labels", color=look.ink)
