@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..constraints import Constraints, Groups
-from ._mistakes import Mistake
+from ._mistakes import Mistake, said
 
 __all__ = ["Known", "number_of_clusters", "read_knowledge", "refuse_contradictions"]
 
@@ -56,7 +56,12 @@ def read_knowledge(
 
     pairs: Constraints | None = None
     for file in constraints:
-        found = read_constraints(file, sample_id=sample_id)
+        try:
+            found = read_constraints(file, sample_id=sample_id)
+        except ValueError as error:
+            if "sample_id does not have" not in str(error):
+                raise
+            raise Mistake(f"{said(error)}; correct them, or say another --id-column") from None
         if sample_id is None and found.sample_id is not None:
             raise Mistake(
                 f"{file} names rows by id, but the data has no id column; say --id-column"
