@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..constraints import Constraints, Groups
+from ..constraints.conflicts import count_conflicts
 from ._mistakes import Mistake, said
 
 __all__ = ["Known", "number_of_clusters", "read_knowledge", "refuse_contradictions"]
@@ -95,10 +96,11 @@ def number_of_clusters(given: int | None, known: Known, n_rows: int) -> int:
 
 def refuse_contradictions(pairs: Constraints | None) -> None:
     """Raise a :class:`Mistake` that shows the shortest chain, if there is one."""
-    found = [] if pairs is None else pairs.conflicts()
-    if not found:
+    found = [] if pairs is None else pairs.conflicts(limit=1)
+    if pairs is None or not found:
         return
-    more = f" (and {len(found) - 1:,} more contradictions)" if len(found) > 1 else ""
+    n_more = count_conflicts(pairs) - 1
+    more = f" (and {n_more:,} more contradictions)" if n_more else ""
     raise Mistake(
         f"the constraints contradict each other: {found[0]}{more}; drop the cheapest with "
         "`linkfield constraints repair`, take only the pairs as given with --closure false, or go "

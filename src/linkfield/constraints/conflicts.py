@@ -17,7 +17,15 @@ from .labels import PartialLabels
 from .multicut import cheapest_repair, shortest_chains
 from .pairs import Constraints
 
-__all__ = ["Conflict", "Link", "Repaired", "count_conflicts", "find_conflicts", "links_of", "repair"]
+__all__ = [
+    "Conflict",
+    "Link",
+    "Repaired",
+    "count_conflicts",
+    "find_conflicts",
+    "links_of",
+    "repair",
+]
 
 #: So many must-links may be walked over, all searches together, when only some conflicts are
 #: asked for.
