@@ -1,5 +1,6 @@
 """Configuration of the documentation. The build needs no network."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -28,11 +29,13 @@ suppress_warnings = ["ref.python"]  # a word of a type, such as "labels", may be
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 
+templates_path = ["_templates"]
 autosummary_generate = True
 autodoc_typehints = "none"  # the docstrings name the types
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+napoleon_use_ivar = True  # attributes as a list, like parameters
 
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",
@@ -44,11 +47,13 @@ sphinx_gallery_conf = {
     "within_subsection_order": "_gallery_order.AsListed",
     "abort_on_example_error": True,
     "download_all_examples": False,
+    "write_computation_times": False,
     "show_memory": False,
     "show_signature": False,
     "min_reported_time": 1,
     "remove_config_comments": True,
     "image_srcset": ["2x"],
+    "capture_repr": (),  # what an example shows, it prints or draws
     "thumbnail_size": (520, 330),
 }
 
@@ -61,4 +66,15 @@ html_theme_options = {
     "header_links_before_dropdown": 4,
 }
 html_static_path = ["_static"]
-html_css_files = ["gallery.css"]
+html_css_files = ["linkfield.css"]
+html_sidebars = {"index": [], "getting_started": []}  # they have no section to navigate
+
+
+def without_last_line(app, docname, source):
+    """Drop the empty line that ends a doctest, which only the tests need."""
+    if "generated" not in docname:
+        source[0] = re.sub(r"\n\n(?=```\n)", "\n", source[0])
+
+
+def setup(app):
+    app.connect("source-read", without_last_line)

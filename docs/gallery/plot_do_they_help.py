@@ -2,15 +2,16 @@
 Do my constraints help?
 =======================
 
-Constraints can make a clustering worse: some may be wrong, or speak of something that the features do not
-show. :func:`linkfield.constraints_help` finds out without labels. It hides some of the constraints, fits with the
-others and with none, and lets the hidden ones judge.
+Constraints can make a clustering worse: some may be wrong, or speak of something that the
+features do not show. :func:`linkfield.constraints_help` finds out without labels. It hides some
+of the constraints, fits with the others and with none, and lets the hidden ones judge.
 """
 
 # %%
 # Two features; the classes differ in the first one only.
 import matplotlib.pyplot as plt
 import numpy as np
+
 from linkfield import Constraints, HMRFKMeans, constraints_help
 from linkfield.plots import PALETTE
 
@@ -20,8 +21,8 @@ X = np.column_stack([group + rng.normal(0, 0.3, 200), rng.normal(0, 1.0, 200)])
 model = HMRFKMeans(n_clusters=2, metric="diagonal", closure=False, n_init=1)
 
 # %%
-# Three users. The first knows the classes. The second confuses a quarter of the pairs. The third sorts rows by
-# something that is not in the data at all.
+# Three users. The first knows the classes. The second confuses a quarter of the pairs. The
+# third sorts rows by something that is not in the data at all.
 unrelated = rng.permutation(group)
 users = {
     "knows": Constraints.from_labels(group, n_pairs=120, random_state=0),
@@ -40,8 +41,9 @@ assert found["knows"].verdict == "they help"
 assert found["unrelated"].verdict != "they help"
 
 # %%
-# What decides is the balanced share of hidden constraints that is kept: one half is what a clustering reaches that
-# knows nothing. The bar is the difference between fits with and without constraints, with its 95% interval.
+# What decides is the balanced share of hidden constraints that is kept: one half is what a
+# clustering reaches that knows nothing. The bar is the difference between fits with and without
+# constraints, with its 95% interval.
 fig, ax = plt.subplots(figsize=(6.5, 2.6), layout="constrained")
 for k, each in enumerate(found.values()):
     balanced = each.measures[-1]

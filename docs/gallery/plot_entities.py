@@ -2,21 +2,23 @@
 Entities from several sources, at most one record each
 ======================================================
 
-Three catalogues describe the same things, each of them every thing at most once. So two records of one catalogue are
-never the same thing: they are cannot-links. This knowledge is free, and it repairs most of what k-means confuses.
+Three catalogues describe the same things, each of them every thing at most once. So two records
+of one catalogue are never the same thing: they are cannot-links. This knowledge is free, and it
+repairs most of what k-means confuses.
 """
 
 # %%
-# Sixty things with six measured properties. The first catalogue is complete, the others lack some things; all
-# measurements have errors.
+# Sixty things with six measured properties. The first catalogue is complete, the others lack
+# some things; all measurements have errors.
 import time
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.cluster import KMeans
+
 from linkfield import Constraints, HMRFKMeans
 from linkfield.evaluation import pairwise_f_score
 from linkfield.plots import PALETTE
-from sklearn.cluster import KMeans
 
 rng = np.random.default_rng(0)
 n_things = 60
@@ -42,7 +44,8 @@ once = Constraints(cannot_link=np.concatenate(pairs), cannot_link_weight=np.inf)
 print(once)
 
 # %%
-# The complete catalogue gives the first centres. Both fits know it; only the second knows the constraints.
+# The complete catalogue gives the first centres. Both fits know it; only the second knows the
+# constraints.
 start = X[source == 0]
 plain = KMeans(n_things, init=start, n_init=1).fit(X)
 before = time.perf_counter()
@@ -63,9 +66,9 @@ assert doubles(model.labels_) == 0
 assert pairwise_f_score(thing, model.labels_) > pairwise_f_score(thing, plain.labels_) + 0.05
 
 # %%
-# Pairs grow with the square of the records. Where there are many, only records that could be confused need a
-# cannot-link: those in one *block*, by a rough key. Here two records share a block if a random direction puts
-# them into the same quarter, for any of three directions.
+# Pairs grow with the square of the records. Where there are many, only records that could be
+# confused need a cannot-link: those in one *block*, by a rough key. Here two records share a
+# block if a random direction puts them into the same quarter, for any of three directions.
 keys = np.argsort(np.argsort(X @ rng.normal(size=(6, 3)), axis=0), axis=0) * 4 // len(X)
 every = np.concatenate(pairs)
 together = (keys[every[:, 0]] == keys[every[:, 1]]).any(axis=1)

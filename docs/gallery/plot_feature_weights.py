@@ -2,18 +2,19 @@
 Learned feature weights
 =======================
 
-Wine has thirteen features in thirteen units. One of them, proline, is in the hundreds and makes up nearly all of
-every distance, so that k-means clusters by proline alone. Learned weights take care of the units, and
-constraints say which features matter beyond that.
+Wine has thirteen features in thirteen units. One of them, proline, is in the hundreds and makes
+up nearly all of every distance, so that k-means clusters by proline alone. Learned weights take
+care of the units, and constraints say which features matter beyond that.
 """
 
 # %%
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.datasets import load_wine
+
 from linkfield import Constraints, HMRFKMeans
 from linkfield.evaluation import adjusted_rand
 from linkfield.plots import FeatureWeightsDisplay
-from sklearn.datasets import load_wine
 
 wine = load_wine()
 X, cultivar, names = wine.data, wine.target, wine.feature_names
@@ -35,8 +36,8 @@ print(f"fixed {score(fixed):.2f}, learned {score(learned):.2f}")
 assert score(learned) > score(fixed) + 0.2
 
 # %%
-# With rows given, a bar is a feature's share in all distances, weight times variance, which does not depend on its
-# unit. Flavanoids and proline count most, ash and magnesium least.
+# With rows given, a bar is a feature's share in all distances, weight times variance, which
+# does not depend on its unit. Flavanoids and proline count most, ash and magnesium least.
 fig, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
 for ax, model, title in zip(axes, (fixed, learned), ("fixed", "learned"), strict=True):
     FeatureWeightsDisplay.from_estimator(model, X, feature_names=names, ax=ax)

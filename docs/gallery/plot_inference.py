@@ -2,21 +2,30 @@
 Inference methods beside each other
 ===================================
 
-Tied rows form a field: a cost for every row and cluster, and a cost for every broken pair. To label it at
-the least cost is hard in general. Here all methods get the same field, and a bound says how far from the best each
-of them is at most.
+Tied rows form a field: a cost for every row and cluster, and a cost for every broken pair. To
+label it at the least cost is hard in general. Here all methods get the same field, and a bound
+says how far from the best each of them is at most.
 """
 
 # %%
-# A field full of contradictions: 60 rows, 150 links drawn at random, 4 labels. Real constraints are easier.
+# A field full of contradictions: 60 rows, 150 links drawn at random, 4 labels. Real constraints
+# are easier.
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.datasets import load_iris
+
 from linkfield import Constraints, HMRFKMeans
 from linkfield.inference import (
-    ICM, Auto, BeliefPropagation, Exact, LinearProgram, MeanField, PottsField, lower_bound,
+    ICM,
+    Auto,
+    BeliefPropagation,
+    Exact,
+    LinearProgram,
+    MeanField,
+    PottsField,
+    lower_bound,
 )  # fmt: skip
 from linkfield.plots import PALETTE, ObjectiveDisplay
-from sklearn.datasets import load_iris
 
 rng = np.random.default_rng(4)
 n, K, m = 60, 4, 150
@@ -46,7 +55,8 @@ bound = max(lower_bound(field).value, *(result.lower_bound for result in found.v
 for name, result in found.items():
     assert np.isclose(result.energy, field.energy(result.labels))
     assert result.energy >= bound - 1e-9
-    print(f"{name:20s} energy {result.energy:.3f}, at most {result.energy / bound - 1:.1%} above the best")
+    above = result.energy / bound - 1
+    print(f"{name:20s} energy {result.energy:.3f}, at most {above:.1%} above the best")
 
 # %%
 fig, ax = plt.subplots(figsize=(6.5, 3), layout="constrained")
@@ -61,8 +71,9 @@ ax.legend(frameon=False, loc="lower right")
 ax.spines[["top", "right"]].set_visible(False)
 
 # %%
-# In a fit the fields are kinder. With ``certify=True`` every assignment comes with a bound. On Iris with sixty pairs
-# the gap is zero throughout: nothing was lost by taking the cheapest method.
+# In a fit the fields are kinder. With ``certify=True`` every assignment comes with a bound. On
+# Iris with sixty pairs the gap is zero throughout: nothing was lost by taking the cheapest
+# method.
 X, species = load_iris(return_X_y=True)
 known = Constraints.from_labels(species, n_pairs=60, random_state=0)
 model = HMRFKMeans(3, metric="diagonal", certify=True, random_state=0).fit(X, constraints=known)

@@ -2,17 +2,20 @@
 Large data: memory maps and warm refits
 =======================================
 
-Rows that do not fit into memory can stay on disk, and one more constraint need not cost a whole fit.
+Rows that do not fit into memory can stay on disk, and one more constraint need not cost a whole
+fit.
 """
 
 # %%
-# A file of 60,000 rows, small enough for an example. With ``mmap_mode="r"`` it is read where it lies; the fit makes no copy of it.
+# A file of 60,000 rows, small enough for an example. With ``mmap_mode="r"`` it is read where it
+# lies; the fit makes no copy of it.
 import tempfile
 import time
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+
 from linkfield import Constraints, HMRFKMeans
 from linkfield.plots import PALETTE
 
@@ -43,8 +46,8 @@ model = HMRFKMeans(K, metric="diagonal", n_init=1, warm_start=True, random_state
 first = timed(model, known)
 
 # %%
-# One more answer, and one more: with ``warm_start=True`` the fit goes on from where it was. Where the rows are the
-# very same, only what the new constraint changes is worked out again.
+# One more answer, and one more: with ``warm_start=True`` the fit goes on from where it was.
+# Where the rows are the very same, only what the new constraint changes is worked out again.
 later = []
 for _ in range(4):
     a, b = rng.choice(n, 2, replace=False)
@@ -64,6 +67,4 @@ ax.spines[["top", "right"]].set_visible(False)
 # New rows go to the nearest centre; they may be mapped as well.
 labels = model.predict(rows[:10_000])
 assert np.mean(labels == model.labels_[:10_000]) > 0.99
-del rows  # the map is closed before its folder goes
-model = None
 folder.cleanup()

@@ -2,14 +2,16 @@
 Must-links and cannot-links in the plane
 ========================================
 
-The same rows can be cut in two ways, and only the user knows which one is meant. Four pairs that belong
-together and two that do not turn a left and a right cluster into an upper and a lower one.
+The same rows can be cut in two ways, and only the user knows which one is meant. Four pairs
+that belong together and two that do not turn a left and a right cluster into an upper and a
+lower one.
 """
 
 # %%
 # Four heaps. The gap between left and right is wider than that between above and below.
 import matplotlib.pyplot as plt
 import numpy as np
+
 from linkfield import Constraints, HMRFKMeans
 from linkfield.plots import FeatureWeightsDisplay, ObjectiveDisplay, PartitionDisplay
 
@@ -38,8 +40,8 @@ print(f"{agree:.0%} of the rows are on their level")
 assert agree > 0.98
 
 # %%
-# The metric carries the knowledge to the other rows: the horizontal feature, which holds must-linked rows
-# apart, has lost its weight.
+# The metric carries the knowledge to the other rows: the horizontal feature, which holds
+# must-linked rows apart, has lost its weight.
 fig, ax = plt.subplots(figsize=(5, 2.2), layout="constrained")
 FeatureWeightsDisplay.from_estimator(model, feature_names=["horizontal", "vertical"], ax=ax)
 assert model.metric_[1] > 5 * model.metric_[0]

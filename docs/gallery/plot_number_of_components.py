@@ -2,14 +2,16 @@
 Choosing the number of components
 =================================
 
-How many clusters are there? For a mixture the likelihood answers, with a fee for every parameter (BIC). What teachers say
-counts as well: two heaps that somebody calls by one name need no two components.
+How many clusters are there? For a mixture the likelihood answers, with a fee for every
+parameter (BIC). What teachers say counts as well: two heaps that somebody calls by one name
+need no two components.
 """
 
 # %%
 # Three heaps on a line, the two on the right nearer to each other.
 import matplotlib.pyplot as plt
 import numpy as np
+
 from linkfield import Groups, select_n_components
 from linkfield.plots import PALETTE
 
@@ -28,7 +30,7 @@ print(alone.table[["n_components", "bic"]])
 told = rng.choice(np.arange(80, 240), 30, replace=False)
 groups = Groups([told], confidence=0.95)
 with_group = select_n_components(X, sizes, groups=groups, random_state=0)
-print(alone.n_components, "components by the rows alone,", with_group.n_components, "with the group")
+print(f"{alone.n_components} components by rows alone, {with_group.n_components} with the group")
 assert alone.n_components == 3
 assert with_group.n_components == 2
 

@@ -2,15 +2,17 @@
 Soft clusters and probabilities
 ===============================
 
-A hard label says nothing about doubt. With ``assignment="soft"`` every row has a probability for every cluster, and
-constraints change these probabilities, not just the labels.
+A hard label says nothing about doubt. With ``assignment="soft"`` every row has a probability
+for every cluster, and constraints change these probabilities, not just the labels.
 """
 
 # %%
-# Two heaps that overlap, and two rows between them, of which somebody says that they are probably apart: the weight
-# is low. At the default of 1 the link would count nearly as a hard one.
+# Two heaps that overlap, and two rows between them, of which somebody says that they are
+# probably apart: the weight is low. At the default of 1 the link would count nearly as a hard
+# one.
 import matplotlib.pyplot as plt
 import numpy as np
+
 from linkfield import Constraints, HMRFKMeans
 from linkfield.inference import MeanField
 
@@ -21,7 +23,8 @@ X = np.concatenate([X, between])
 apart = Constraints(cannot_link=[(120, 121)], cannot_link_weight=0.03)
 
 # %%
-# Temperature 2 makes the model with a learned squared Euclidean metric the Gaussian mixture with equal weights.
+# Temperature 2 makes the model with a learned squared Euclidean metric the Gaussian mixture
+# with equal weights.
 soft = HMRFKMeans(
     2, metric="diagonal", assignment="soft", inference=MeanField(temperature=2.0), random_state=0
 )
@@ -53,7 +56,8 @@ for ax, q, title in zip(axes, (alone, told), ("no constraints", "one cannot-link
 fig.colorbar(points, ax=axes, label="probability of the left cluster")
 
 # %%
-# A hard fit has probabilities, too: ``predict_proba`` goes by position alone, for old rows and new ones.
+# A hard fit has probabilities, too: ``predict_proba`` goes by position alone, for old rows and
+# new ones.
 hard = HMRFKMeans(2, metric="diagonal", random_state=0).fit(X, constraints=apart)
 new = np.array([[-2.0, 0.0], [0.0, 0.0], [2.0, 0.0]])
 print(hard.predict_proba(new).round(2))

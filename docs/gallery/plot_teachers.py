@@ -2,8 +2,9 @@
 Teachers who disagree
 =====================
 
-Four people sort flowers, fifteen each, under names of their own. One of them guesses. A mixture with groups that may
-be wrong (Law, Topchy & Jain 2005) uses what they say, and names the answers and the teacher that do not fit.
+Four people sort flowers, fifteen each, under names of their own. One of them guesses. A mixture
+with groups that may be wrong (Law, Topchy & Jain 2005) uses what they say, and names the
+answers and the teacher that do not fit.
 """
 
 # %%
@@ -11,10 +12,11 @@ be wrong (Law, Topchy & Jain 2005) uses what they say, and names the answers and
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from linkfield import ConstrainedGaussianMixture, Groups
-from linkfield.plots import PALETTE, PartitionDisplay
 from sklearn.datasets import load_iris
 from sklearn.metrics import adjusted_rand_score
+
+from linkfield import ConstrainedGaussianMixture, Groups
+from linkfield.plots import PALETTE, PartitionDisplay
 
 X, species = load_iris(return_X_y=True)
 rng = np.random.default_rng(0)
@@ -31,8 +33,8 @@ groups = Groups.from_teachers(answers)
 model = ConstrainedGaussianMixture(3, strength=0.5, random_state=0).fit(X, groups=groups)
 
 # %%
-# How reliable each teacher turns out to be: the mean probability that an answer is right, beside the 0.7 that
-# everybody was given.
+# How reliable each teacher turns out to be: the mean probability that an answer is right,
+# beside the 0.7 that everybody was given.
 teachers = pd.DataFrame(model.teacher_reliability_)
 print(teachers.round(2).to_string(index=False))
 assert teachers["teacher"][0] == "Dan"
@@ -45,8 +47,8 @@ print(suspects[columns].round(2).to_string(index=False))
 assert set(suspects["teacher"]) == {"Dan"}
 
 # %%
-# All sixty answers, by what the data made of them. A cross is an answer that is really wrong, which the fit was
-# not told.
+# All sixty answers, by what the data made of them. A cross is an answer that is really wrong,
+# which the fit was not told.
 every = pd.DataFrame(model.suspects(threshold=np.inf))
 wrong = species[every["row"]] != every["label"].astype(int)
 height = every["teacher"].map({"Ana": 0, "Ben": 1, "Cleo": 2, "Dan": 3})

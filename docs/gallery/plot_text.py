@@ -2,17 +2,19 @@
 Short texts: the same messages, two partitions
 ==============================================
 
-Messages to a bank name a product and a wish. One can sort them by either. Without knowledge a clustering mixes
-both; with a few labels it finds the one that is meant. The rows are TF-IDF, sparse, and the distance is the cosine.
+Messages to a bank name a product and a wish. One can sort them by either. Without knowledge a
+clustering mixes both; with a few labels it finds the one that is meant. The rows are TF-IDF,
+sparse, and the distance is the cosine.
 """
 
 # %%
 # The messages are made up from parts.
 import numpy as np
+from sklearn.feature_extraction.text import TfidfVectorizer
+
 from linkfield import HMRFKMeans
 from linkfield.evaluation import adjusted_rand
 from linkfield.plots import PartitionDisplay
-from sklearn.feature_extraction.text import TfidfVectorizer
 
 PRODUCTS = {
     "card": ["my card", "the debit card", "a new card", "this credit card"],

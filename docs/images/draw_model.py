@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+
 from linkfield import Constraints, HMRFKMeans
 
 BLUE, ORANGE, INK, GREY, CALM = "#0072B2", "#E69F00", "#222222", "#767676", "#5b6570"
@@ -44,7 +45,8 @@ def svg(width, height, label, parts):
     """Return a whole picture on a white ground, which dark pages need."""
     tip = (
         '<defs><marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" '
-        f'markerHeight="7" orient="auto"><path d="M0 0 L10 5 L0 10 z" fill="{INK}"/></marker></defs>'
+        f'markerHeight="7" orient="auto"><path d="M0 0 L10 5 L0 10 z" fill="{INK}"/></marker>'
+        "</defs>"
     )
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
@@ -78,8 +80,8 @@ def dots(P, labels=None):
 def links(P, pairs, colour, dash=""):
     look = f'stroke="{colour}" stroke-width="1.8"' + (f' stroke-dasharray="{dash}"' if dash else "")
     return [
-        f'<line x1="{P[a, 0]:.1f}" y1="{P[a, 1]:.1f}" x2="{P[b, 0]:.1f}" y2="{P[b, 1]:.1f}" {look}/>'
-        for a, b in pairs
+        f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{u:.1f}" y2="{v:.1f}" {look}/>'
+        for (x, y), (u, v) in P[np.asarray(pairs)]
     ]
 
 
