@@ -35,7 +35,7 @@ autodoc_typehints = "none"  # the docstrings name the types
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
-napoleon_use_ivar = True  # attributes as a list, like parameters
+napoleon_custom_sections = [("Attributes", "params_style")]  # a list, like parameters
 
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",

@@ -18,7 +18,7 @@ from linkfield.plots import PALETTE
 rng = np.random.default_rng(0)
 group = np.repeat([0, 1], 100)
 X = np.column_stack([group + rng.normal(0, 0.3, 200), rng.normal(0, 1.0, 200)])
-model = HMRFKMeans(n_clusters=2, metric="diagonal", closure=False, n_init=1)
+model = HMRFKMeans(n_clusters=2, metric="diagonal", closure=False, n_init=1, random_state=0)
 
 # %%
 # Three users. The first knows the classes. The second confuses a quarter of the pairs. The

@@ -49,7 +49,9 @@ print(once)
 start = X[source == 0]
 plain = KMeans(n_things, init=start, n_init=1).fit(X)
 before = time.perf_counter()
-model = HMRFKMeans(n_things, metric="identity", init=start, n_init=1).fit(X, constraints=once)
+model = HMRFKMeans(n_things, metric="identity", init=start, n_init=1, random_state=0).fit(
+    X, constraints=once
+)
 seconds = time.perf_counter() - before
 
 
@@ -73,7 +75,9 @@ keys = np.argsort(np.argsort(X @ rng.normal(size=(6, 3)), axis=0), axis=0) * 4 /
 every = np.concatenate(pairs)
 together = (keys[every[:, 0]] == keys[every[:, 1]]).any(axis=1)
 blocked = Constraints(cannot_link=every[together], cannot_link_weight=np.inf)
-quick = HMRFKMeans(n_things, metric="identity", init=start, n_init=1).fit(X, constraints=blocked)
+quick = HMRFKMeans(n_things, metric="identity", init=start, n_init=1, random_state=0).fit(
+    X, constraints=blocked
+)
 print(f"{together.mean():.0%} of the pairs, {doubles(quick.labels_)} clusters with doubles")
 
 # %%
