@@ -3,12 +3,15 @@
 import csv
 import gzip
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -241,6 +244,47 @@ def test_the_array_grows_in_its_place(tmp_path):
     for X in blocks:
         gather.add(Block(range(len(X)), [X[:, 0], X[:, 1]]))
     assert_array_equal(gather.data(text_only=True).X, np.vstack(blocks))
+
+
+PEAK = """
+import sys
+from pathlib import Path
+import pyarrow.csv, pyarrow.parquet
+from linkfield.io import read_data
+
+def held(name):
+    status = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in status if line.startswith(name)).split()[1]) * 1024
+
+before = held("VmRSS")
+X = read_data(sys.argv[1]).X
+print((held("VmHWM") - before) / X.nbytes)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_million_rows_take_little_more_than_their_array(ending, tmp_path):
+    X = np.random.default_rng(0).normal(size=(1_000_000, 20)).round(3)
+    table = pa.table({f"x{j}": X[:, j] for j in range(20)})
+    file = tmp_path / f"big.{ending}"
+    pa_csv.write_csv(table, file) if ending == "csv" else pq.write_table(table, file)
+    del table
+    run = [sys.executable, "-c", PEAK, str(file)]
+    ratio = float(subprocess.run(run, capture_output=True, text=True, check=True).stdout)
+    assert 1.0 <= ratio < 1.8
+
+
+def test_wide_tables(tmp_path, way):
+    """Thousands of columns, and lines longer than a block of pyarrow."""
+    X = np.random.default_rng(0).normal(size=(6, 60_000))
+    file = tmp_path / "wide.csv"
+    header = ",".join(f"gene{j}" for j in range(X.shape[1]))
+    file.write_text(header + "\n" + "\n".join(",".join(map(repr, r)) for r in X.tolist()) + "\n")
+    data = read_data(file, exclude=["gene1*"])
+    assert data.X.shape == (6, 60_000 - 11_111) and data.left_out == []
+    assert_array_equal(data.X[:, -1], X[:, -1])
 
 
 # ------------------------------------------------------------------- arrays

@@ -187,14 +187,15 @@ def _chosen(
     names = [str(j) for j in range(X.shape[1])] if given is None else [str(v) for v in given]
     every = wish == Wish()
     picked = Picked(tuple(names)) if every else pick(file, names, _textual(wish), lambda _: True)
-    data = X if every else _taken(X, [names.index(n) for n in picked.numbers])
+    at = {name: j for j, name in enumerate(names)}
+    data = X if every else _taken(X, [at[name] for name in picked.numbers])
     data = _converted(data, dtype)
     _check_finite(file, data, picked.numbers)
     ids, labels = beside.get("sample_id"), beside.get("labels")
     if picked.id is not None:
-        ids = _column(X, names.index(picked.id))
+        ids = _column(X, at[picked.id])
     if picked.label is not None:
-        labels = _column(X, names.index(picked.label))
+        labels = _column(X, at[picked.label])
     return Data(
         X=data,
         sample_id=None if ids is None else as_ids(file, ids, text_only=False),

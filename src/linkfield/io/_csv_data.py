@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
@@ -28,7 +30,7 @@ CHUNK = 4096
 _NEEDS = "it needs a header with the names of the columns, and rows"
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Source:
     """A CSV file whose header was read."""
 
@@ -46,9 +48,10 @@ class _Source:
             next(rows, None)
             yield from rows
 
-    def places(self, names: tuple[str, ...]) -> list[int]:
-        """Return where columns stand."""
-        return [self.names.index(name) for name in names]
+    @cached_property
+    def at(self) -> dict[str, int]:
+        """Where every column stands, the first of that name."""
+        return {name: j for j, name in reversed(list(enumerate(self.names)))}
 
 
 def read_csv(file: Path, form: str, packed: bool, wish: Wish, dtype: Any) -> Data:
@@ -118,8 +121,15 @@ class _NumberColumns:
         self.sample = [values for _, values in itertools.islice(source.rows(), SAMPLE)]
 
     def __call__(self, name: str) -> bool:
-        at = self.source.names.index(name)
-        found = [as_number(values[at]) for values in self.sample]
+        at = self.source.at[name]
+        cells = [values[at] for values in self.sample]
+        with suppress(ValueError):
+            return all(v == v for v in map(float, cells)) or self._mostly(cells)
+        return self._mostly(cells)
+
+    @staticmethod
+    def _mostly(cells: list[str]) -> bool:
+        found = [as_number(cell) for cell in cells]
         text = found.count(None)
         missing = sum(v is not None and v != v for v in found)
         return text <= len(found) - text - missing
@@ -180,8 +190,8 @@ def _batches(stream: _Counting, source: _Source, picked: Picked) -> Iterator[Any
     from pyarrow import csv
 
     # By place, for names may occur twice.
-    types = {str(j): pa.float64() for j in source.places(picked.numbers)}
-    types |= {str(j): pa.string() for j in source.places(picked.used) if str(j) not in types}
+    types = {str(source.at[name]): pa.string() for name in picked.used}
+    types |= {str(source.at[name]): pa.float64() for name in picked.numbers}
     reader = csv.open_csv(
         stream,
         read_options=csv.ReadOptions(
@@ -201,7 +211,7 @@ def _batches(stream: _Counting, source: _Source, picked: Picked) -> Iterator[Any
 
 def _arrow_block(gather: Gather, batch: Any, source: _Source) -> Block:
     picked = gather.picked
-    at = {name: str(source.names.index(name)) for name in picked.used}
+    at = {name: str(source.at[name]) for name in picked.used}
 
     def texts(name: str | None) -> list[Any]:
         return [] if name is None else batch.column(at[name]).to_pylist()
@@ -235,7 +245,7 @@ def _python_block(gather: Gather, chunk: list[tuple[int, list[str]]], source: _S
     def cells(name: str | None) -> list[str]:
         if name is None:
             return []
-        at = source.names.index(name)
+        at = source.at[name]
         return [values[at] for _, values in chunk]
 
     def texts(name: str | None) -> list[str]:
