@@ -134,8 +134,8 @@ class ObjectiveDisplay(Display):
 
     def _gaps(self, axis: Any, look: Theme) -> None:
         table = self.certificate[np.isfinite(self.certificate["gap"])]
-        # A gap of 0 is the best news there is, and a logarithm cannot show it.
-        gap = np.maximum(table["gap"], 0.0)
+        # A gap of 0, up to rounding, is the best news there is; a logarithm cannot show it.
+        gap = np.where(table["gap"] <= 1e-10 * np.abs(table["energy"]), 0.0, table["gap"])
         axis.plot(table["iteration"], gap, color=look.colour(3), marker="D", markersize=4,
                   linewidth=1.4, label="certified gap of the assignment")  # fmt: skip
         positive = gap[gap > 0]
@@ -146,7 +146,10 @@ class ObjectiveDisplay(Display):
         dress(axis, look)
         axis.set_ylabel("gap to the best labels", color=look.ink)
         last = float(gap[-1])
-        axis.set_title(f"last assignment within {last:.3g} of the best", color=look.ink)
+        told = (
+            f"last assignment within {last:.3g} of the best" if last else "no better labels exist"
+        )
+        axis.set_title(told, color=look.ink)
 
 
 def substeps(history: Any) -> tuple[FloatArray, NDArray[np.str_], FloatArray]:
