@@ -100,7 +100,7 @@ def refuse_contradictions(pairs: Constraints | None) -> None:
     if pairs is None or not found:
         return
     n_more = count_conflicts(pairs) - 1
-    more = f" (and {n_more:,} more contradictions)" if n_more else ""
+    more = f" (and {n_more:,} more)" if n_more else ""
     raise Mistake(
         f"the constraints contradict each other: {found[0]}{more}; drop the cheapest with "
         "`linkfield constraints repair`, take only the pairs as given with --closure false, or go "
