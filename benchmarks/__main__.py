@@ -4,12 +4,13 @@ import argparse
 import os
 from pathlib import Path
 
+from linkfield.bench import measure
+
 from . import (
     enforcement,
     files,
     growth,
     inference,
-    measure,
     mixture,
     noise,
     peers,

@@ -11,9 +11,10 @@ from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 
 import linkfield as lf
+from linkfield.bench.tables import table
 from linkfield.experiments import four_gaussians
 
-from .tables import finished, judged, save, table
+from .tables import finished, judged, save
 
 SHARES = (0.025, 0.05, 0.15)
 ENFORCEMENTS = ("none", "soft", "hard", "posterior")

@@ -12,11 +12,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from . import fits, growth_plot
-from .data import Dense, short, start_centres
-from .measure import Spread, compare, iteration, progress, repeated
+from linkfield.bench import fits
+from linkfield.bench.data import Dense, short, start_centres
+from linkfield.bench.measure import Spread, compare, iteration, progress, repeated
+from linkfield.bench.tables import OTHERS, seconds, table
+
+from . import growth_plot
 from .memory import MB, peak_memory
-from .tables import OTHERS, finished, judged, save, seconds, table
+from .tables import finished, judged, save
 
 BAR, VISIBLE, MAX_ITER = 1.1, 0.05, 22
 

@@ -20,6 +20,8 @@ import numpy as np
 from sklearn.datasets import load_iris
 
 from linkfield import Constraints, HMRFKMeans
+from linkfield.bench.measure import Spread, Watch, compare, elapsed, progress, repeated
+from linkfield.bench.tables import seconds, table
 from linkfield.evaluation import pairwise_f_score
 from linkfield.inference import (
     ICM,
@@ -34,8 +36,7 @@ from linkfield.inference import (
 from linkfield.inference.explicit import explicit, parts
 
 from . import inference_plot
-from .measure import Spread, Watch, compare, elapsed, progress, repeated
-from .tables import finished, judged, save, seconds, table
+from .tables import finished, judged, save
 
 METHODS = {
     "ICM, single moves": ICM(component_moves=False),

@@ -22,8 +22,10 @@ import sys
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from .data import Dense
-from .fits import FITS, knowledge
+from linkfield.bench.data import Dense
+from linkfield.bench.fits import knowledge
+
+from .fits import FITS
 
 MB = 1e6
 

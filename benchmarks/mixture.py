@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from .data import Dense
-from .measure import FEW, MANY, compare, iteration, progress
+from linkfield.bench.data import Dense
+from linkfield.bench.measure import FEW, MANY, compare, iteration, progress
+from linkfield.bench.tables import OTHERS, seconds, table
+
 from .memory import MB, peak_memory
 from .mixture_fits import linkfield_mixture, scikit_mixture
-from .tables import OTHERS, finished, judged, seconds, table
+from .tables import finished, judged
 
 #: Data, covariance, the greatest ratio allowed to scikit-learn's time an iteration.
 ITERATIONS = [(Dense(100_000, 32, 20), "full", 0.12), (Dense(1_000_000, 16, 50), "diag", 0.08)]

@@ -8,8 +8,7 @@ from scipy.spatial.distance import cdist
 from sklearn.mixture import GaussianMixture
 
 from linkfield import ConstrainedGaussianMixture, Groups
-
-from .data import start_centres
+from linkfield.bench.data import start_centres
 
 #: Rows that are looked at in one piece for means and variances.
 PIECE = 1 << 14

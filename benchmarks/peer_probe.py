@@ -8,77 +8,28 @@ fitted to the data in FOLDER (X, must, cannot; no classes) once a seed.
 
 import json
 import sys
-import time
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 
-SEEDS, K = range(3), 10
+ROOT = Path(__file__).resolve().parents[1]
 
 
-def fit_linkfield(method, X, must, cannot, seed, n_clusters=K):
-    import linkfield
-
-    model = getattr(linkfield, method)(n_clusters, random_state=seed)
-    return model.fit(X, constraints=linkfield.Constraints(must, cannot))
-
-
-def fit_2018(method, X, must, cannot, seed, n_clusters=K):
-    from active_semi_clustering.semi_supervised import pairwise_constraints as package
-
-    np.random.seed(seed)  # noqa: NPY002 - the package draws from numpy's global state
-    model = getattr(package, method)(n_clusters=n_clusters)
-    return model.fit(X, ml=[tuple(p) for p in must], cl=[tuple(p) for p in cannot])
+def without_linkfield():
+    """Let ``linkfield.bench`` be imported where linkfield's own dependencies are not installed."""
+    if find_spec("numba") is None or find_spec("linkfield") is None:
+        package = ModuleType("linkfield")
+        package.__path__ = [str(ROOT / "src" / "linkfield")]
+        sys.modules["linkfield"] = package
 
 
-def fit_constrained(method, X, must, cannot, seed, n_clusters=K):
-    from k_means_constrained import KMeansConstrained
+BEFORE = np.geterr()
+without_linkfield()
 
-    size = X.shape[0] // (2 * n_clusters) if n_clusters == K else None  # its constraints are sizes
-    return KMeansConstrained(n_clusters, size_min=size, n_init=1, random_state=seed).fit(X)
-
-
-def fit_sklearn(method, X, must, cannot, seed, n_clusters=K):
-    from sklearn.cluster import KMeans
-
-    return KMeans(n_clusters, n_init=1, random_state=seed).fit(X)
-
-
-def fit_metric_learn(method, X, must, cannot, seed, n_clusters=K):
-    import metric_learn
-
-    pairs = np.concatenate([must, cannot])
-    truth = np.repeat([1, -1], [len(must), len(cannot)])
-    learner = getattr(metric_learn, method.split()[0])(preprocessor=X, random_state=seed)
-    return fit_sklearn("KMeans", learner.fit(pairs, truth).transform(X), (), (), seed, n_clusters)
-
-
-def fit_faiss(method, X, must, cannot, seed, n_clusters=K):
-    import faiss
-
-    X = np.ascontiguousarray(X, dtype=np.float32)
-    limits = {"min_points_per_centroid": 1, "max_points_per_centroid": len(X)}
-    run = faiss.Kmeans(X.shape[1], n_clusters, niter=25, seed=seed + 1, **limits)
-    run.train(X)
-    run.labels_ = run.index.search(X, 1)[1].ravel()
-    return run
-
-
-#: How each package fits, the method that its features are tried with, whether it takes pairs.
-FITS = {
-    "linkfield": (fit_linkfield, "PCKMeans", True),
-    "scikit-learn": (fit_sklearn, "KMeans", False),
-    "active-semi-supervised-clustering": (fit_2018, "PCKMeans", True),
-    "k-means-constrained": (fit_constrained, "KMeansConstrained", False),
-    "metric-learn": (fit_metric_learn, "ITML + KMeans", True),
-    "faiss-cpu": (fit_faiss, "Kmeans", False),
-}
-
-
-def say(**found):
-    """Print what was found."""
-    print(json.dumps(found), flush=True)
+from linkfield.bench.peers import FITS, method, say  # noqa: E402
 
 
 def small_jobs(fit, method, X):
@@ -127,24 +78,11 @@ def features(package, X):
             say(**{name: type(error).__name__})
 
 
-def method(package, name, stored):
-    """Fit once a seed after a small warm-up; say seconds and labels."""
-    fit, X, must, cannot = FITS[package][0], stored["X"], stored["must"], stored["cannot"]
-    fit(name, X[:400], *(pairs[(pairs < 400).all(axis=1)] for pairs in (must, cannot)), 0, 3)
-    for seed in SEEDS:
-        if package == "linkfield":  # milliseconds: once more, so that this size is warm too
-            fit(name, X, must, cannot, seed)
-        start = time.perf_counter()
-        model = fit(name, X, must, cannot, seed)
-        spent = time.perf_counter() - start
-        say(seed=seed, seconds=spent, labels=np.asarray(model.labels_).tolist())
-
-
 def faiss_iterations(sizes, rounds):
     """Say the time an iteration of faiss as a ratio to lloyd, in turn, for some sizes."""
-    from .data import Dense, start_centres
-    from .fits import counted, faiss_iterations, lloyd
-    from .measure import compare, iteration
+    from linkfield.bench.data import Dense, start_centres
+    from linkfield.bench.fits import counted, faiss_iterations, lloyd
+    from linkfield.bench.measure import compare, iteration
 
     for size in sizes:
         data = Dense(*size)
@@ -165,9 +103,8 @@ def main():
     with np.load(Path(folder) / "data.npz") as stored:
         stored = dict(stored)
     if task == "features":
-        before = np.geterr()
         features(package, stored["X"])
-        kept = np.geterr() == before
+        kept = np.geterr() == BEFORE
         say(**{"numpy's error state after import": "kept" if kept else "changed"})
     elif task == "iterations":
         faiss_iterations(json.loads(sys.argv[4]), int(sys.argv[5]))

@@ -17,11 +17,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from sklearn.metrics import adjusted_rand_score
 
-from .data import Dense
-from .measure import Watch, progress
-from .tables import finished, judged, seconds, table
+from linkfield.bench.measure import Watch, progress
+from linkfield.bench.peers import Score, answers_of, write_data
+from linkfield.bench.tables import seconds, table
+
+from .tables import finished, judged
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -63,18 +64,6 @@ class Found:
     notes: list = field(default_factory=list)
 
 
-def write_data(folder, quick):
-    """Write rows and pairs for the peers; return classes and the rows that no pair touches."""
-    n, number = SIZES[quick]
-    X, y = Dense(n, 16, 10, "float64").make()
-    rng = np.random.default_rng(0)
-    pairs = np.unique(np.sort(rng.integers(0, n, (2 * number, 2)), axis=1), axis=0)
-    pairs = rng.permutation(pairs[pairs[:, 0] != pairs[:, 1]])[:number]
-    same = y[pairs[:, 0]] == y[pairs[:, 1]]
-    np.savez(Path(folder) / "data.npz", X=X, must=pairs[same], cannot=pairs[~same])
-    return y, np.setdiff1d(np.arange(n), pairs)
-
-
 def python_of(folder, packages):
     """Make an environment; return its python and, if pip failed, the error."""
     if packages is None:
@@ -100,17 +89,7 @@ def probe(python, arguments, limit):
     """Run a probe; return the objects it printed and what stopped it, if anything."""
     command = [python, "-W", "ignore", "-m", "benchmarks.peer_probe", *arguments]
     env = os.environ if python == sys.executable else clean_environment()
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=limit, check=False, cwd=ROOT, env=env
-        )
-        text, error = done.stdout, None
-        if done.returncode:
-            error = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
-    except subprocess.TimeoutExpired as late:
-        text, error = (late.stdout or b"").decode(), "late"
-    lines = [line for line in text.splitlines() if line.startswith("{")]
-    return [json.loads(line) for line in lines], error
+    return answers_of(command, limit, cwd=ROOT, env=env)
 
 
 def clean_environment():
@@ -146,22 +125,6 @@ def tried(name, folder, settings):
             found.iterations, error = probe(python, arguments, settings.limit)
             found.notes += [f"{name}, iterations: {error}"] if error else []
     return found
-
-
-@dataclass(frozen=True)
-class Score:
-    """Median seconds and mean adjusted Rand index over the seeds; nan where nothing came."""
-
-    seconds: float
-    rand: float
-
-    @classmethod
-    def of(cls, answers, y, outside):
-        """Summarise the answers of a method, scored on rows outside the constraints."""
-        if not answers:
-            return cls(np.nan, np.nan)
-        found = [adjusted_rand_score(y[outside], np.array(a["labels"])[outside]) for a in answers]
-        return cls(float(np.median([a["seconds"] for a in answers])), float(np.mean(found)))
 
 
 def features_table(results):
@@ -229,7 +192,7 @@ def faiss_table(found):
 def report(settings):
     """Return all tables as Markdown."""
     with tempfile.TemporaryDirectory() as folder, Watch() as watch:
-        y, outside = write_data(folder, settings.quick)
+        y, outside = write_data(folder, *SIZES[settings.quick])
         names = [n for n in PEERS if PEERS[n][0] is None or not settings.quick]
         results = {name: tried(name, folder, settings) for name in names}
     parts = [features_table(results), fits_table(results, y, outside, watch, settings)]

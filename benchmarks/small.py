@@ -11,8 +11,9 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
 
 from linkfield import Constraints, HMRFKMeans
+from linkfield.bench.tables import seconds, table
 
-from .tables import finished, seconds, table
+from .tables import finished
 
 #: Makes a first fit in a new process and prints what it took, the imports apart.
 FIRST = """

@@ -7,11 +7,14 @@ them. The bars are the project's own; a figure without one stands there for comp
 
 from dataclasses import replace
 
-from . import fits
-from .data import Dense, Text, start_centres
-from .measure import FEW, MANY, Spread, compare, iteration, progress
+from linkfield.bench import fits
+from linkfield.bench.data import Dense, Text
+from linkfield.bench.measure import FEW, MANY, compare, progress
+from linkfield.bench.side_by_side import WHOLE, Seeded, iteration_times
+from linkfield.bench.tables import OTHERS, seconds, table
+
 from .memory import MB, peak_memory
-from .tables import OTHERS, finished, judged, seconds, table
+from .tables import finished, judged
 
 #: Data and, for every number of pairs, the greatest ratio allowed to lloyd's time an iteration.
 ITERATIONS = [
@@ -22,9 +25,6 @@ ITERATIONS = [
 SPARSE = [(Text(20_000, 30_000, 20), {0: 0.6}), (Text(20_000, 30_000, 100), {0: 0.25})]
 QUICK = [(Dense(4_000, 8, 5), {0: 0.8, 100: 1.2, 1_000: 2.5})]
 QUICK_SPARSE = [(Text(2_000, 1_000, 10), {0: 0.6})]
-
-#: Iterations of a whole fit.
-WHOLE = 22
 
 WHOLE_BAR, LABELLED_BAR, MEMORY_BAR, ROW_BAR = 0.5, 2.0, 100 * MB, 64
 
@@ -37,20 +37,6 @@ def iteration_cases(settings):
         cases += [(replace(data, dtype=dtype), bars) for dtype in ("float32", "float64")]
         cases.append((replace(data, variant="separated"), dict.fromkeys(bars)))
     return [case for case in cases + sparse if settings.wants(f"iterations: {case[0]}")]
-
-
-def iteration_times(data, pairs, rounds):
-    """Return the times an iteration of all candidates, measured in turn."""
-    X, y = data.make()
-    centres = start_centres(X, data.K)
-    run = {"lloyd": fits.counted(fits.lloyd, X, data.K, centres)}
-    for number in pairs:
-        told = fits.knowledge(y, number)
-        run[number] = fits.counted(fits.linkfield, X, data.K, centres, told)
-    run["elkan"] = fits.counted(fits.elkan, X, data.K, centres)
-    if isinstance(data, Dense) and data.dtype == "float32" and fits.faiss_module() is not None:
-        run["faiss"] = lambda m: fits.faiss_iterations(X, data.K, centres, m)
-    return compare(run, rounds, iteration)
 
 
 def ratio_cell(times, name, bar, settings):
@@ -71,7 +57,8 @@ def iterations(settings):
     pairs = list((QUICK if settings.quick else ITERATIONS)[0][1])
     for data, bars in iteration_cases(settings):
         progress(f"iterations: {data}")
-        times = iteration_times(data, bars, settings.rounds)
+        X, y = data.make()
+        times = iteration_times(X, y, data.K, list(bars), settings.rounds)
         base = seconds(times.seconds("lloyd").median) if "lloyd" in times.rounds else "-"
         cells = [ratio_cell(times, number, bars.get(number), settings) for number in pairs]
         other = [ratio_cell(times, name, None, settings) for name in ("elkan", "faiss")]
@@ -124,21 +111,6 @@ def whole(settings):
         "lloyd; it is judged only where linkfield made as many iterations."
     )
     return intro + "\n\n" + table(head, rows) if rows else ""
-
-
-class Seeded:
-    """A fit to be called again and again: seed 0, 1, 2, ...; it keeps the iterations made."""
-
-    def __init__(self, fit, X, K, told=None):
-        self.fit, self.data, self.iterations = fit, (X, K, told), []
-
-    def __call__(self):
-        seed = len(self.iterations)
-        model = self.fit(*self.data, random_state=seed, max_iter=WHOLE)
-        self.iterations.append(model.n_iter_)
-
-    def median(self):
-        return Spread.of(self.iterations).median
 
 
 def made(runs):

@@ -1,16 +1,11 @@
-"""Tables in Markdown, bars beside figures, and the machine they were measured on."""
+"""Reports: what they are asked for, bars beside figures, and files."""
 
 import math
 import os
-import platform
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "linkfield", "faiss-cpu")
-
-#: The column with the share of the machine that other processes took.
-OTHERS = "other work meanwhile"
+from linkfield.bench.tables import machine
 
 
 @dataclass(frozen=True)
@@ -64,57 +59,6 @@ def judged(text, value, bar, settings, shown=None, least=False, quiet=True):
         return f"{text} ({shown}, not judged: machine busy)"
     holds = value >= bar if least else value <= bar
     return f"{text} ({shown}: {'holds' if holds else 'MISSED'})"
-
-
-def table(head, rows):
-    """Return a Markdown table."""
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    return "\n".join(lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows])
-
-
-def seconds(value):
-    """Return a time with three digits and a unit that suits it; a dash for nan."""
-    if math.isnan(value):
-        return "-"
-    for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if value >= size:
-            return f"{value / size:.3g} {unit}"
-    return f"{value / 1e-6:.3g} µs"
-
-
-def cpu_model():
-    """Return the name of the processor, as far as the system tells it."""
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
-
-
-def usable_cores():
-    """Return how many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def machine():
-    """Return one paragraph about the machine: cores, processor, versions, thread limits."""
-    found = [f"python {platform.python_version()}"]
-    for package in PACKAGES:
-        try:
-            found.append(f"{package} {version(package)}")
-        except PackageNotFoundError:
-            continue
-    limits = [
-        f"{name}={os.environ[name]}"
-        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
-        if name in os.environ
-    ]
-    said = f"Machine: {usable_cores()} cores, {cpu_model()}, {platform.system()}; "
-    return said + ", ".join(found + limits) + "."
 
 
 def finished(title, parts, settings):

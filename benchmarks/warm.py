@@ -18,10 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from linkfield import Constraints, HMRFKMeans
+from linkfield.bench.data import Dense
+from linkfield.bench.measure import Spread, Watch, elapsed, progress
+from linkfield.bench.tables import OTHERS, seconds, table
 
-from .data import Dense
-from .measure import Spread, Watch, elapsed, progress
-from .tables import OTHERS, finished, judged, seconds, table
+from .tables import finished, judged
 
 FILE = "banking77_minilm.npz"
 FIRST_PAIRS, ADDED, COLD_FITS = 500, 50, 5

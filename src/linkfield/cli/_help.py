@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 __all__ = ["GroupedCommand", "Later", "option"]
 
@@ -66,6 +67,15 @@ class Later(click.Group):
         command: click.Command = getattr(import_module(module), attribute)
         self.commands[cmd_name] = command
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the commands and options that begin so, without an import."""
+        found = [
+            CompletionItem(name, help=told)
+            for name, (_, _, told) in self.later.items()
+            if name.startswith(incomplete)
+        ]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands, with the short help that needs no import."""

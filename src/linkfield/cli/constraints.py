@@ -139,7 +139,7 @@ def _rows_of(data: Path, id_column: str | None) -> tuple[Any, int]:
 
 
 def _read(data: Path, id_column: str | None, label_column: str | None) -> Any:
-    """Read ids and labels; of tables nothing else, so that other columns may hold what they like."""
+    """Read ids and labels; of a table nothing else, whatever its other columns hold."""
     from ..io import read_data
 
     named = id_column if label_column is None else label_column
@@ -309,9 +309,9 @@ def sample(
     Every pair of labelled rows is as likely as any other; rows without a label are left alone.
 
     \b
-    Example: linkfield constraints sample rows.csv --label-column species --pairs 100 --out pairs.csv
-             linkfield constraints sample rows.csv --label-column species --pairs 100 --noise 0.1 \\
-                 --seed 1 --id-column plant --out pairs.csv
+    Example: linkfield constraints sample rows.csv --label-column kind --pairs 100 --out pairs.csv
+             linkfield constraints sample rows.csv --label-column kind --id-column name \\
+                 --pairs 100 --noise 0.1 --seed 1 --out pairs.csv
     """  # noqa: D301
     from ..constraints import Constraints
     from ..io import write_constraints

@@ -177,8 +177,8 @@ class _Graph:
         names = self.names((a, b))
         k = int(np.searchsorted(self._must_keys, ends[0] * self.n_nodes + ends[1]))
         if k < self.n_given_must and self.must[k].tolist() == ends:
-            return Link(*names, "must", float(self.must_weight[k]), given._source[k])
-        return Link(*names, "must", given.labels.weight, "labels")
+            return Link(names[0], names[1], "must", float(self.must_weight[k]), given._source[k])
+        return Link(names[0], names[1], "must", given.labels.weight, "labels")
 
     def conflict(self, number: int, chain: IntArray) -> Conflict:
         """Return one cannot-link with the chain that contradicts it, in the user's names."""

@@ -1,4 +1,4 @@
-"""A file of constraints line by line, so that some of its lines can be written again as they were."""
+"""A file of constraints line by line, so that some lines can be written again as they were."""
 
 from __future__ import annotations
 

@@ -13,10 +13,16 @@ words and has length 1. Rows of one topic only, or very rare words, would stop k
 iterations, and nothing could be timed.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
+
+__all__ = ["Dense", "Text", "first_words", "short", "start_centres", "unit_rows"]
 
 #: Distance of two typical centres in standard deviations of a class, at 16 features.
 APART = {"overlapping": 4.0, "separated": 12.0}
@@ -36,11 +42,11 @@ class Dense:
     variant: str = "overlapping"
     seed: int = 0
 
-    def __str__(self):
+    def __str__(self) -> str:
         other = "" if self.variant == "overlapping" else f", {self.variant}"
         return f"{short(self.n)} x {self.d}, K {self.K}, {self.dtype}{other}"
 
-    def make(self):
+    def make(self) -> tuple[Any, NDArray[Any]]:
         """Return rows and classes."""
         rng = np.random.default_rng(self.seed)
         spread = np.exp2(rng.uniform(-1, 1, self.d))
@@ -68,11 +74,11 @@ class Text:
     dtype: str = "float32"
     seed: int = 0
 
-    def __str__(self):
+    def __str__(self) -> str:
         size = f"{short(self.n)} x {short(self.d)}, {self.words} non-zeros a row"
         return f"CSR {size}, K {self.K}, {self.dtype}"
 
-    def make(self):
+    def make(self) -> tuple[Any, NDArray[Any]]:
         """Return rows (CSR) and their first topics."""
         rng = np.random.default_rng(self.seed)
         common = 1.0 / (100 + np.arange(self.d))
@@ -89,7 +95,9 @@ class Text:
         return unit_rows(*first_words(tokens, self.words), (self.n, self.d), self.dtype), y
 
 
-def first_words(tokens, limit):
+def first_words(
+    tokens: NDArray[np.int64], limit: int
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return (row, word, count) of the first ``limit`` different words of every row of tokens."""
     n, length = tokens.shape
     where = np.repeat(np.arange(n), length)
@@ -103,7 +111,9 @@ def first_words(tokens, limit):
     return row[keep], tokens.ravel()[first[keep]], count[keep]
 
 
-def unit_rows(row, word, count, shape, dtype):
+def unit_rows(
+    row: NDArray[Any], word: NDArray[Any], count: NDArray[Any], shape: tuple[int, int], dtype: str
+) -> Any:
     """Return CSR rows of length 1, weighted by 1 + log tf."""
     value = 1 + np.log(count)
     length = np.sqrt(np.bincount(row, value**2, minlength=shape[0]))
@@ -112,20 +122,20 @@ def unit_rows(row, word, count, shape, dtype):
     return X
 
 
-def start_centres(X, K, seed=0):
+def start_centres(X: Any, K: int, seed: int = 0) -> NDArray[Any]:
     """Return the centres that every candidate sets out from.
 
     Dense: K rows drawn at random. Sparse: K means of 20 such rows, because single rows of words
     have so little in common that k-means would stop at once.
     """
-    size = 20 if sparse.issparse(X) else 1
+    size = max(1, min(20, X.shape[0] // K)) if sparse.issparse(X) else 1
     rows = np.random.default_rng(seed).choice(X.shape[0], (K, size), replace=False)
-    if size == 1:
+    if not sparse.issparse(X):
         return np.ascontiguousarray(X[rows[:, 0]])
     return np.concatenate([np.asarray(X[some].mean(axis=0)) for some in rows]).astype(X.dtype)
 
 
-def short(number):
+def short(number: int) -> str:
     """Return 1M, 100k, 20k or the number itself."""
     for size, name in ((1_000_000, "M"), (1_000, "k")):
         if number >= size and number % size == 0:

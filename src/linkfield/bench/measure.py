@@ -19,14 +19,35 @@ is refused (``RefusedError``), because it would be noise divided by little. Shor
 within a round and averaged until ``FLOOR`` seconds have gone by.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 import time
 import warnings
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "RefusedError",
+    "Spread",
+    "Times",
+    "Watch",
+    "compare",
+    "elapsed",
+    "iteration",
+    "once",
+    "progress",
+    "repeated",
+]
+
+Clock = Callable[[Any], tuple[float, Any]]
 
 #: Iterations of the shorter and the longer fit, and the least difference that is accepted.
 FEW, MANY, LEAST = 4, 14, 5
@@ -51,15 +72,15 @@ class Spread:
     high: float
 
     @classmethod
-    def of(cls, values):
+    def of(cls, values: Iterable[float]) -> Spread:
         """Summarise values; nan (a round that was refused) does not count."""
-        values = np.asarray(values, dtype=float)
-        values = values[~np.isnan(values)]
-        if len(values) == 0:
+        array = np.array(list(values), dtype=float)
+        array = array[~np.isnan(array)]
+        if len(array) == 0:
             return cls(np.nan, np.nan, np.nan)
-        return cls(float(np.median(values)), float(values.min()), float(values.max()))
+        return cls(float(np.median(array)), float(array.min()), float(array.max()))
 
-    def __str__(self):
+    def __str__(self) -> str:
         if np.isnan(self.median):
             return "lost in noise"
         return f"{self.median:.2f} [{self.low:.2f}-{self.high:.2f}]"
@@ -72,19 +93,19 @@ class Watch:
     a hypervisor took away counts as theirs; children that have ended count as this process.
     """
 
-    others = np.nan
+    others: float = np.nan
 
-    def __enter__(self):
+    def __enter__(self) -> Watch:
         self.before = self.now()
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         spent, own, there = self.now() - self.before
         if there > 0:
             self.others = float(max(spent - own, 0.0) / there)
 
     @staticmethod
-    def now():
+    def now() -> NDArray[np.float64]:
         """Return seconds of processor time: spent by all, by this process, there to spend."""
         try:
             fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
@@ -94,11 +115,11 @@ class Watch:
         return np.array([ticks.sum() - ticks[3:5].sum(), sum(os.times()[:4]), ticks.sum()])
 
     @property
-    def quiet(self):
+    def quiet(self) -> bool:
         """Whether the machine was left alone, as far as is known."""
         return not self.others > BUSY
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "?" if np.isnan(self.others) else f"{self.others:.0%}"
 
 
@@ -116,28 +137,37 @@ class Times:
         What other processes did meanwhile.
     """
 
-    rounds: dict
-    refused: dict
+    rounds: dict[Any, list[float]]
+    refused: dict[Any, str]
     watch: Watch
 
-    def seconds(self, name):
+    def seconds(self, name: Any) -> Spread:
         """Return median and spread of the times."""
         return Spread.of(self.rounds[name])
 
-    def ratio(self, name, baseline):
+    def ratio(self, name: Any, baseline: Any) -> Spread:
         """Return median and spread of the ratios to a baseline, each within one round."""
         pairs = zip(self.rounds[name], self.rounds[baseline], strict=True)
         return Spread.of([mine / other for mine, other in pairs])
 
+    def quotient(self, name: Any, baseline: Any) -> Spread:
+        """Return the quotient of the two medians, with the spread of the rounds' ratios.
 
-def elapsed(function):
+        It can be worked out from the times in a table; it lies within that spread.
+        """
+        spread = self.ratio(name, baseline)
+        medians = self.seconds(name).median, self.seconds(baseline).median
+        return Spread(medians[0] / medians[1], spread.low, spread.high)
+
+
+def elapsed(function: Callable[[], Any]) -> tuple[float, Any]:
     """Return the seconds that a call took, and what it returned."""
     start = time.perf_counter()
     answer = function()
     return time.perf_counter() - start, answer
 
 
-def compare(candidates, repeats, clock=elapsed):
+def compare(candidates: Mapping[Any, Any], repeats: int, clock: Clock = elapsed) -> Times:
     """Measure candidates in turn.
 
     Parameters
@@ -153,7 +183,8 @@ def compare(candidates, repeats, clock=elapsed):
     Times
         A candidate whose warm-up is ``RefusedError`` is left out, and the reason kept.
     """
-    able, refused = {}, {}
+    able: dict[Any, Any] = {}
+    refused: dict[Any, str] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name, run in candidates.items():
@@ -162,7 +193,7 @@ def compare(candidates, repeats, clock=elapsed):
                 able[name] = run
             except RefusedError as reason:
                 refused[name] = str(reason)
-        rounds = {name: [] for name in able}
+        rounds: dict[Any, list[float]] = {name: [] for name in able}
         with Watch() as watch:
             for _ in range(repeats):
                 for name, run in able.items():
@@ -170,7 +201,7 @@ def compare(candidates, repeats, clock=elapsed):
     return Times(rounds, refused, watch)
 
 
-def once(run, clock):
+def once(run: Any, clock: Clock) -> float:
     """Return one measurement after a pause; nan where it is refused.
 
     That is rare after a warm-up that was not: sums in another order, converged a step earlier.
@@ -179,10 +210,10 @@ def once(run, clock):
     try:
         return clock(run)[0]
     except RefusedError:
-        return np.nan
+        return float("nan")
 
 
-def iteration(fit):
+def iteration(fit: Callable[[int], int]) -> tuple[float, tuple[int, int]]:
     """Return the seconds of one iteration; a clock for :func:`compare`.
 
     ``fit(max_iter)`` makes a fit and returns how many iterations it took.
@@ -190,7 +221,7 @@ def iteration(fit):
     spent, done = np.zeros(2), (0, 0)
     laps = 0
     while laps == 0 or (spent[1] < FLOOR and laps < 50):
-        (short_time, few), (long_time, many) = (elapsed(lambda m=m: fit(m)) for m in (FEW, MANY))
+        (short_time, few), (long_time, many) = (elapsed(partial(fit, m)) for m in (FEW, MANY))
         spent += short_time, long_time
         done = (few, many)
         laps += 1
@@ -201,7 +232,7 @@ def iteration(fit):
     return float(spent[1] - spent[0]) / laps / (done[1] - done[0]), done
 
 
-def repeated(run):
+def repeated(run: Callable[[], Any]) -> tuple[float, Any]:
     """Return the seconds of a whole call, repeated while it is short; a clock for `compare`."""
     start, laps = time.perf_counter(), 0
     while laps == 0 or (time.perf_counter() - start < FLOOR and laps < 50):
@@ -210,6 +241,6 @@ def repeated(run):
     return (time.perf_counter() - start) / laps, answer
 
 
-def progress(text):
+def progress(text: str) -> None:
     """Say on the error channel what is being measured; the tables go to the other one."""
     print(f"... {text}", file=sys.stderr, flush=True)

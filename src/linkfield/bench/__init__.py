@@ -1,0 +1,1 @@
+"""linkfield beside others, timed on the user's own machine."""
