@@ -22,13 +22,17 @@ X = middle + rng.normal(0, 0.9, (24, 2))
 
 said = Constraints(
     must_link=[
-        ("ann-0", "ann-3"), ("ann-3", "ann-5"), ("bob-1", "bob-2"), ("bob-2", "bob-6"),
-        ("eve-4", "eve-7"), ("ann-5", "bob-1"),
+        ("ann-0", "ann-3"),
+        ("ann-3", "ann-5"),
+        ("bob-1", "bob-2"),
+        ("bob-2", "bob-6"),
+        ("eve-4", "eve-7"),
+        ("ann-5", "bob-1"),
     ],
     must_link_weight=[1.0, 1.0, 1.0, 1.0, 1.0, 0.3],
     cannot_link=[("ann-0", "bob-6"), ("ann-3", "eve-4"), ("bob-2", "eve-7")],
     sample_id=faces,
-)  # fmt: skip
+)
 
 # %%
 # Every contradiction comes with its shortest chain, in the names that the user gave.

@@ -86,7 +86,7 @@ fig, ax = plt.subplots(figsize=(6, 3), layout="constrained")
 for shift, labels, name, k in (
     (-0.2, plain.labels_, "k-means", 0),
     (0.2, model.labels_, "at most one a source", 1),
-):  # fmt: skip
+):
     size = np.bincount(np.bincount(labels, minlength=n_things), minlength=8)
     ax.bar(np.arange(len(size)) + shift, size, width=0.4, color=PALETTE[k][0], label=name)
 ax.set_xlabel("records in a cluster")

@@ -8,8 +8,8 @@ says how far from the best each of them is at most.
 """
 
 # %%
-# A field full of contradictions: 60 rows, 150 links drawn at random, 4 labels. Real constraints
-# are easier.
+# A field full of contradictions: 60 rows, some 150 links drawn at random, 4 labels. Real
+# constraints are easier.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_iris
@@ -24,7 +24,7 @@ from linkfield.inference import (
     MeanField,
     PottsField,
     lower_bound,
-)  # fmt: skip
+)
 from linkfield.plots import PALETTE, ObjectiveDisplay
 
 rng = np.random.default_rng(4)

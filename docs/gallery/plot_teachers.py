@@ -21,12 +21,14 @@ from linkfield.plots import PALETTE, PartitionDisplay
 X, species = load_iris(return_X_y=True)
 rng = np.random.default_rng(0)
 rows = rng.permutation(150)[:60].reshape(4, 15)
-answers = pd.DataFrame({
-    "teacher": np.repeat(["Ana", "Ben", "Cleo", "Dan"], 15),
-    "row": rows.ravel(),
-    "label": species[rows.ravel()],
-    "confidence": 0.7,
-})  # fmt: skip
+answers = pd.DataFrame(
+    {
+        "teacher": np.repeat(["Ana", "Ben", "Cleo", "Dan"], 15),
+        "row": rows.ravel(),
+        "label": species[rows.ravel()],
+        "confidence": 0.7,
+    }
+)
 dan = answers["teacher"] == "Dan"
 answers.loc[dan, "label"] = rng.permutation(answers["label"][dan])  # Dan guesses
 groups = Groups.from_teachers(answers)
