@@ -16,6 +16,13 @@ COMMANDS = {
     "predict": ("predict", "predict", "Put new rows into the clusters of a fitted model."),
     "evaluate": ("evaluate", "evaluate", "Score clusters against known classes."),
     "plot": ("plot", "plot", "Draw what fit wrote: clusters, weights, constraints."),
+    "constraints": (
+        "constraints",
+        "constraints",
+        "Look files of constraints over, mend, complete or draw them.",
+    ),
+    "bench": ("bench", "bench", "Time linkfield beside scikit-learn on this machine."),
+    "completion": ("completion", "completion", "Print what makes the shell complete commands."),
     "experiment": ("experiment", "experiment", "Run the papers' experiments and report on them."),
 }
 

@@ -93,7 +93,8 @@ class _Fitting:
     def know(self) -> None:
         """Read what is known of the rows, and check it before anything takes long."""
         ask, data = self.request, self.data
-        with self.stage("constraints", "reading what is known", reading=True):
+        told = ask.constraints or ask.groups or ask.label_column
+        with self.stage("know", "reading what is known" if told else "", reading=True):
             self.known = read_knowledge(
                 ask.constraints, ask.groups, self.labels, data.sample_id, data.n_rows
             )

@@ -38,7 +38,8 @@ class Teller:
     @contextmanager
     def stage(self, name: str, text: str) -> Iterator[None]:
         """Time what is done inside, and turn Python's warnings into notes."""
-        self.say(text)
+        if text:
+            self.say(text)
         start = time.perf_counter()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

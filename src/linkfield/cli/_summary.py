@@ -69,9 +69,10 @@ def _facts(run: dict[str, Any]) -> list[tuple[str, str]]:
             "fit",
             f"{run['parameters']['estimator']}, objective {result['objective']:.6g} after "
             f"{result['iterations']} iterations{settled}",
-        ),
-        ("scaling", _scaling(run["preparation"])),
+        )
     ]
+    if run["preparation"]["scale"] != "none":
+        lines.append(("scaling", _scaling(run["preparation"])))
     if "metric" in result:
         lines.append(("metric", _metric(result)))
     if given["must_links"] + given["cannot_links"]:

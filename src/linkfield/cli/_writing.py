@@ -173,12 +173,13 @@ def write_report(result: Result) -> None:
     from ..reports import write_fit_report
 
     ask = result.request
+    named = result.pairs is not None and result.pairs.sample_id is not None
     write_fit_report(
         result.new("report.html"),
         result.model,
         result.prepared.X,
         constraints=result.pairs,
-        sample_id=result.data.sample_id,
+        sample_id=None if named else result.data.sample_id,  # the pairs have it
         feature_names=result.prepared.feature_names,
         before=_before(result),
         about={"data": ask.data.name, "scaling": result.prepared.scale},

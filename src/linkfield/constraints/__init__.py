@@ -2,8 +2,9 @@
 
 from ._group_graph import Connected
 from ._normal import readable
+from .checking import Check, Clusters, check_constraints, clusters_needed
 from .closure import Closure
-from .conflicts import Conflict, Repaired
+from .conflicts import Conflict, Link, Repaired
 from .groups import Groups
 from .labels import PartialLabels
 from .pairs import PAIR_BUDGET, Constraints
@@ -13,14 +14,19 @@ from .violations import violated_pairs
 
 __all__ = [
     "PAIR_BUDGET",
+    "Check",
     "Closure",
+    "Clusters",
     "Conflict",
     "Connected",
     "Constraints",
     "Groups",
+    "Link",
     "PartialLabels",
     "Repaired",
     "Ties",
+    "check_constraints",
+    "clusters_needed",
     "readable",
     "sample_pairs",
     "tie",

@@ -13,6 +13,7 @@ from ._graphs import grouped, sums
 from ._memberships import ObjectArray, as_certainty, row_positions, texts
 from ._normal import FloatArray, IntArray, as_ids, is_missing, places, readable
 from .closure import Closure, within
+from .conflicts import count_conflicts
 from .frames import Layout, number_column, object_column, opened
 from .labels import labelled_rows, sorted_classes
 from .pairs import Constraints
@@ -279,9 +280,9 @@ def _hard_edges(closure: Closure) -> Any:
 
 
 def _warn_contradictions(constraints: Constraints) -> None:
-    conflicts = constraints.conflicts()
-    shown = "; ".join(str(c) for c in conflicts[:3])
-    more = f"; and {len(conflicts) - 3} more" if len(conflicts) > 3 else ""
+    number = count_conflicts(constraints)
+    shown = "; ".join(str(c) for c in constraints.conflicts(limit=3))
+    more = f"; and {number - 3} more" if number > 3 else ""
     warnings.warn(
         f"the constraints contradict each other: {shown}{more}. No group can be apart from "
         "itself, so these cannot-links are left out; Constraints.repair() drops the cheapest "

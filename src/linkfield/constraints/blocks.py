@@ -13,7 +13,6 @@ import numpy as np
 from ..exceptions import ConstraintWarning, ContradictionError
 from ._normal import IntArray, unique_rows
 from .closure import Closure
-from .conflicts import Conflict
 
 __all__ = ["Blocks"]
 
@@ -101,10 +100,12 @@ class Blocks:
 
 def _report(closed: Closure, closure: bool | str) -> None:
     """Raise or warn about contradictions, naming the shortest chain of each component."""
-    conflicts = _first_of_each(closed)
-    shown = "; ".join(str(c) for c in conflicts[:3])
-    if len(conflicts) > 3:
-        shown += f"; and {len(conflicts) - 3} more"
+    n_contradictory = int(closed.contradictory.sum())
+    conflicts = closed.constraints.conflicts(limit=min(3, n_contradictory))  # one of each
+    shown = "; ".join(str(c) for c in conflicts)
+    more = n_contradictory - len(conflicts)
+    if more:
+        shown += f"; and {more} more"
     if closure is True:
         raise ContradictionError(
             f"the constraints contradict each other: {shown}. Drop the cheapest with "
@@ -116,15 +117,3 @@ def _report(closed: Closure, closure: bool | str) -> None:
         ConstraintWarning,
         stacklevel=2,
     )
-
-
-def _first_of_each(closed: Closure) -> list[Conflict]:
-    """Return the conflict with the shortest chain of every contradictory component."""
-    constraints = closed.constraints
-    names = constraints._named(closed.rows)
-    component = dict(zip(names, closed.component.tolist(), strict=True))
-    first: dict[int, Conflict] = {}
-    for conflict in constraints.conflicts():  # shortest chains first
-        rows = (v for v in conflict.chain if v in component)
-        first.setdefault(component[next(rows)], conflict)
-    return list(first.values())

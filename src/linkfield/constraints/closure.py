@@ -153,11 +153,11 @@ class Closure:
         numbers = numbers[np.argsort(-self.sizes[numbers], kind="stable")]
         return [self.members(int(k)) for k in numbers]
 
-    def pairs(self, max_pairs: int = PAIR_BUDGET) -> Constraints:
+    def pairs(self, max_pairs: int = PAIR_BUDGET, *, source: str | None = None) -> Constraints:
         """Write the augmented set of Basu et al. out; refused above ``max_pairs``.
 
-        A given pair keeps its weight, an entailed one has weight 1. Contradictory components
-        entail nothing: their pairs stay as given.
+        A given pair keeps its weight, an entailed one has weight 1, and ``source``. Contradictory
+        components entail nothing: their pairs stay as given.
         """
         trusted = ~self.contradictory
         order, starts = self._members
@@ -174,16 +174,17 @@ class Closure:
         )
         is_must = np.r_[given["kind"] == "must", np.repeat([True, False], [len(must), len(cannot)])]
         weight = np.r_[given["weight"], np.ones(len(must) + len(cannot))]
-        source = np.full(len(ends), None, dtype=object)
-        source[: len(self.constraints._source)] = self.constraints._source
+        sources = np.full(len(ends), source, dtype=object)
+        sources[: len(given)] = None
+        sources[: len(self.constraints._source)] = self.constraints._source
         # The given pair stands first, and it is the one that is kept.
         key = np.column_stack([np.sort(ends, axis=1), is_must])
-        _, first = np.unique(key, axis=0, return_index=True)
+        _, first = unique_rows(key)
         return self.constraints._with(
             pairs=ends[first],
             must=is_must[first],
             weight=weight[first],
-            source=source[first],
+            source=sources[first],
             labels=PartialLabels.empty(),
         )
 

@@ -4,17 +4,59 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from ._graphs import symmetric
 from ._normal import IntArray
 from .closure import Closure
 from .labels import PartialLabels
 from .multicut import cheapest_repair, shortest_chains
 from .pairs import Constraints
 
-__all__ = ["Conflict", "Repaired", "find_conflicts", "repair"]
+__all__ = [
+    "Conflict",
+    "Link",
+    "Repaired",
+    "count_conflicts",
+    "find_conflicts",
+    "links_of",
+    "repair",
+]
+
+#: So many must-links may be walked over, all searches together, when only some conflicts are
+#: asked for.
+_WORK = 50_000_000
+
+#: So many conflicts are looked at for a chain of two must-links.
+_LOOKED_AT = 20_000
+
+
+@dataclass(frozen=True)
+class Link:
+    """One pair, as its user named it.
+
+    Attributes
+    ----------
+    a, b : id or row position
+        The two rows; where a label ties a row to its class, ``b`` is ``label 'x'``.
+    kind : {"must", "cannot"}
+    weight : float
+    source : object
+        Who said so, or None.
+    """
+
+    a: Any
+    b: Any
+    kind: str
+    weight: float
+    source: Any = None
+
+    def __str__(self) -> str:
+        return f"{self.a}-{self.b} {self.kind}"
 
 
 @dataclass(frozen=True)
@@ -31,11 +73,15 @@ class Conflict:
         The two ends; two labels where rows of different classes are tied together.
     weight : float
         Weight of the cannot-link.
+    links : tuple of Link
+        The must-links of the chain, one by one, and at the end the cannot-link, with weights and
+        sources.
     """
 
     chain: tuple[Any, ...]
     cannot: tuple[Any, Any]
     weight: float
+    links: tuple[Link, ...] = ()
 
     def __str__(self) -> str:
         chain = "-".join(str(v) for v in self.chain)
@@ -112,23 +158,119 @@ class _Graph:
 
     def conflicting(self) -> IntArray:
         """Return the numbers of the cannot-links that lie inside a component."""
-        component = np.r_[self.closure.component, self.closure.class_component]
+        component = self.component
         return np.flatnonzero(component[self.cannot[:, 0]] == component[self.cannot[:, 1]])
 
+    @cached_property
+    def component(self) -> IntArray:
+        """The component of every node."""
+        return np.r_[self.closure.component, self.closure.class_component]
 
-def find_conflicts(constraints: Constraints) -> list[Conflict]:
-    """Return every contradiction with its shortest chain, shortest chains first."""
+    @cached_property
+    def _must_keys(self) -> IntArray:
+        """The given must-links as numbers, in ascending order, as ``Constraints`` keeps them."""
+        return self.must[: self.n_given_must] @ np.array([self.n_nodes, 1])
+
+    def link(self, a: int, b: int) -> Link:
+        """Return the must-link between two nodes that are neighbours in a chain."""
+        ends, given = sorted((a, b)), self.closure.constraints
+        names = self.names((a, b))
+        k = int(np.searchsorted(self._must_keys, ends[0] * self.n_nodes + ends[1]))
+        if k < self.n_given_must and self.must[k].tolist() == ends:
+            return Link(*names, "must", float(self.must_weight[k]), given._source[k])
+        return Link(*names, "must", given.labels.weight, "labels")
+
+    def conflict(self, number: int, chain: IntArray) -> Conflict:
+        """Return one cannot-link with the chain that contradicts it, in the user's names."""
+        a, b = self.names(self.cannot[number])
+        weight = float(self.cannot_weight[number])
+        given = number < self.n_given_cannot
+        source = self.closure.constraints._source[self.n_given_must + number] if given else "labels"
+        nodes = chain.tolist()
+        steps = [self.link(x, y) for x, y in pairwise(nodes)]
+        links = (*steps, Link(a, b, "cannot", weight, source))
+        return Conflict(self.names(nodes), (a, b), weight, links)
+
+    def telling(self, inside: IntArray, limit: int) -> IntArray:
+        """Return the conflicts worth a search where all of them would take too long.
+
+        Of every component the most telling one comes first: the same pair of both kinds, then a
+        chain of two must-links, then the others; heavy cannot-links before light ones.
+        """
+        ends = self.cannot[inside]
+        graph = symmetric(self.n_nodes, self.must)
+        graph.data[:] = 1.0
+        some = np.unique(np.linspace(0, len(ends) - 1, _LOOKED_AT).astype(np.int64))
+        a, b = ends[some].T
+        direct = np.asarray(graph[a, b]).ravel() > 0
+        common = np.asarray(graph[a].multiply(graph[b]).sum(axis=1)).ravel() > 0
+        rank = np.full(len(ends), 2)
+        rank[some] = np.where(direct, 0, np.where(common, 1, 2))
+        home = self.component[ends[:, 0]]
+        order = _in_turn(ends[:, 0], home, rank, -self.cannot_weight[inside])
+        size = np.bincount(self.component[self.must[:, 0]], minlength=self.closure.n_components)
+        spent = np.cumsum(size[home[order]])
+        return inside[order[: max(limit, int(np.searchsorted(spent, _WORK)))]]
+
+
+def count_conflicts(constraints: Constraints) -> int:
+    """Return the number of contradictions, without looking for their chains."""
+    return len(_Graph.of(constraints).conflicting())
+
+
+def find_conflicts(constraints: Constraints, limit: int | None = None) -> list[Conflict]:
+    """Return contradictions with their shortest chains, shortest chains first.
+
+    With ``limit``, that many at most: the shortest of those that can be searched in a moment, and
+    of every contradictory component one before there are two.
+    """
     graph = _Graph.of(constraints)
     inside = graph.conflicting()
-    if len(inside) == 0:
+    if len(inside) == 0 or limit == 0:
         return []
+    if limit is not None and len(inside) > limit:
+        inside = graph.telling(inside, limit)
     chains = shortest_chains(graph.n_nodes, graph.must, graph.cannot[inside])
+    length = np.array([len(chain) if chain is not None else 0 for chain in chains])
+    order = np.argsort(length, kind="stable")
+    if limit is not None:
+        ends = graph.cannot[inside]
+        order = _in_turn(ends[:, 0], graph.component[ends[:, 0]], length)[:limit]
+        order = order[np.argsort(length[order], kind="stable")]
     found = []
-    for k, chain in zip(inside, chains, strict=True):
+    for k in order.tolist():
+        chain = chains[k]
         assert chain is not None
-        a, b = graph.names(graph.cannot[k])
-        found.append(Conflict(graph.names(chain), (a, b), float(graph.cannot_weight[k])))
-    return sorted(found, key=lambda c: len(c.chain))
+        found.append(graph.conflict(int(inside[k]), chain))
+    return found
+
+
+def _in_turn(row: IntArray, component: IntArray, *keys: Any) -> IntArray:
+    """Return an order by some keys in which no component and no row comes first all the time.
+
+    The first of every component stand before all others; what is alike by the keys is ordered by
+    how often its row has had a turn.
+    """
+    order = np.lexsort((_turns(row), *keys[::-1]))
+    first = _turns(component[order]) == 0
+    return np.r_[order[first], order[~first]]
+
+
+def _turns(values: IntArray) -> IntArray:
+    """Return for every value how often it has occurred before."""
+    order = np.argsort(values, kind="stable")
+    ranked = values[order]
+    turn = np.empty(len(values), dtype=np.int64)
+    turn[order] = np.arange(len(values)) - np.searchsorted(ranked, ranked)
+    return turn
+
+
+def links_of(constraints: Constraints) -> list[Link]:
+    """Return the given pairs one by one, in the names of their user."""
+    columns = constraints._columns()
+    sources = columns.get("source", [None] * len(columns["a"]))
+    named = (columns["a"], columns["b"], columns["kind"], columns["weight"], sources)
+    return [Link(*values) for values in zip(*named, strict=True)]
 
 
 def repair(constraints: Constraints, strategy: str, *, time_limit: float) -> Repaired:

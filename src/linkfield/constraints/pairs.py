@@ -348,11 +348,14 @@ class Constraints(KnownRows):
         """Return the sets of rows that must-links (or labels) tie together, largest first."""
         return self.closure().neighbourhoods()
 
-    def conflicts(self) -> list[Conflict]:
-        """Return the contradictions, each with its shortest chain of must-links."""
+    def conflicts(self, limit: int | None = None) -> list[Conflict]:
+        """Return the contradictions, each with its shortest chain of must-links.
+
+        ``limit`` bounds their number, and the time where there are very many.
+        """
         from .conflicts import find_conflicts
 
-        return find_conflicts(self)
+        return find_conflicts(self, limit)
 
     def repair(self, strategy: str = "cheapest", *, time_limit: float = 30.0) -> Repaired:
         """Return a consistent subset of the constraints and what was dropped for it.

@@ -192,7 +192,7 @@ def _check_hard(scaled: Constraints, closed: Closure, node: IntArray, hard: IntA
     """Hard constraints that contradict each other cannot be weighed up: refuse them."""
     hard = np.concatenate([hard, _hard_label_pairs(scaled, closed)])
     if (node[hard[:, 0]] == node[hard[:, 1]]).any():
-        conflicts = _only_hard(scaled).conflicts()
+        conflicts = _only_hard(scaled).conflicts(limit=1)
         raise ContradictionError(
             f"hard constraints contradict each other: {conflicts[0]}; give one of them a finite "
             "weight, or drop the cheapest with Constraints.repair()"

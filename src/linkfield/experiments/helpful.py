@@ -14,6 +14,7 @@ from sklearn.utils.validation import _num_samples
 
 from .._random import RandomState, as_generator
 from ..constraints import Constraints
+from ..constraints.conflicts import count_conflicts
 from ..constraints.held_out import Question, Split, asked, draw_splits
 from ._help_fits import Answer, answer
 from ._help_report import (
@@ -192,7 +193,7 @@ def _nothing(constraints: Constraints, question: Question) -> ConstraintsHelp:
         measures,
         np.empty(0, dtype=SPLITS),
         np.empty(0, dtype=PAIRS),
-        n_contradictions=len(constraints.conflicts()),
+        n_contradictions=count_conflicts(constraints),
         notes=(note + ".",),
     )
 
@@ -219,7 +220,7 @@ def _report(
         *firm,
         agreement=float(np.mean([found.agreement for found in answers])),
         informativeness=1.0 - float(kept.shares[0].mean()),
-        n_contradictions=len(constraints.conflicts()),
+        n_contradictions=count_conflicts(constraints),
         weights=tried,
         best_weight=None if tried is None else best_weight(tried),
         weight_name=name,

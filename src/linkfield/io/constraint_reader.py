@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -57,10 +60,23 @@ def read_constraints(
             return Constraints.from_frame(table, merge=merge, sample_id=ids)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{file}: {error}") from None
-    lines, text_only = read_lines(file, PAIRS)
-    if text_only and not (ids is not None and any(isinstance(v, str) for v in ids)):
-        make_whole(lines, ("a", "b"))
-    return _constraints(file, lines, ids, merge)
+    with uncollected():
+        lines, text_only = read_lines(file, PAIRS)
+        if text_only and not (ids is not None and any(isinstance(v, str) for v in ids)):
+            make_whole(lines, ("a", "b"))
+        return _constraints(file, lines, ids, merge)
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Let no garbage be looked for: among millions of new lines that takes most of the time."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def _constraints(file: Path, lines: list[Line], ids: Any, merge: str) -> Constraints:
