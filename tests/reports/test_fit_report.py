@@ -147,6 +147,13 @@ def test_the_clusters_are_those_of_the_fit(wine, tmp_path):
         assert float(shift.replace("−", "-")) == pytest.approx(apart[j], abs=0.051)
 
 
+def test_clusters_have_names(wine, tmp_path):
+    X, _, model = wine
+    page = page_of(tmp_path, model, X, about={"cluster_names": ["red <b>", "", None]})
+    names = {line["cluster"] for line in page.table("share")}
+    assert names == {"0: red <b>", "1", "2"} and "cluster_names" not in page.said
+
+
 def test_violations_are_listed_by_cost_in_the_users_ids(wine, tmp_path):
     X, known, _ = wine
     ids = [f"bottle {i}" for i in range(178)]
