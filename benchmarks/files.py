@@ -16,9 +16,11 @@ from pathlib import Path
 
 import numpy as np
 
-from .measure import progress
+from linkfield.bench.measure import progress
+from linkfield.bench.tables import seconds, table
+
 from .memory import MB, reset_mark, status
-from .tables import finished, judged, seconds, table
+from .tables import finished, judged
 
 #: Rows, columns, clusters; pairs in the file of constraints; rows of the small file.
 ROWS, COLUMNS, CLUSTERS, PAIRS, SMALL = 1_000_000, 20, 10, 2_000, 3_000

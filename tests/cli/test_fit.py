@@ -3,20 +3,24 @@
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import textwrap
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_files import TEXTS, read_table, write_csv, write_iris, write_texts
+from cli_files import HEADER, TEXTS, iris_lines, read_table, write_csv, write_iris, write_texts
 from click.testing import CliRunner
+from rich.console import Console
 from sklearn import preprocessing
 from sklearn.datasets import load_iris, load_wine
 
 import linkfield
-from linkfield.cli import _preparation, main
+from linkfield.cli import _preparation, _progress, main
+from linkfield.estimators.progress import watching
 
 IRIS = ["--id-column", "flower", "--label-column", "known"]
 QUICK = ["--no-report", "--metric", "diagonal", "--starts", "1"]
@@ -284,6 +288,29 @@ def test_quiet_is_silent(here):
 def test_progress_is_few_lines_when_piped(here):
     result = fit("iris.csv", *IRIS, "-c", "pairs.csv", "--no-report")
     assert len(result.stderr.splitlines()) < 15
+
+
+def test_a_bar_on_a_terminal_shows_objective_and_violations():
+    screen = StringIO()
+    bar = _progress.teller(False, Console(file=screen, force_terminal=True, width=100))
+    model = linkfield.HMRFKMeans(3, random_state=0)
+    y = load_iris().target
+    known = linkfield.Constraints.from_labels(y, n_pairs=60, noise=0.4, random_state=0)
+    with bar.stage("fit", "fitting [a] file"), watching(bar):
+        model.set_params(closure=False, constraint_weight=0.01, tol=0).fit(
+            load_iris().data, constraints=known
+        )
+    shown = screen.getvalue()
+    assert "fitting [a] file" in shown
+    assert re.search(r"objective -?\d.*, \d+ violated", shown)
+    assert bar.seconds["fit"] > 0
+
+
+def test_names_with_brackets_are_shown_as_they_are(here):
+    lines = [(*line[:-1], f"[bold]{line[-1]}" if line[-1] else "") for line in iris_lines()]
+    write_csv(here / "odd.csv", HEADER, lines)
+    result = fit("odd.csv", *IRIS, *QUICK, "--out", "[red]out")
+    assert "[bold]setosa" in result.stdout and "[red]out/" in result.stdout
 
 
 def test_an_earlier_output_is_replaced_and_files_of_the_user_stay(here):

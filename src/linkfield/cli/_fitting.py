@@ -142,6 +142,7 @@ class _Fitting:
             known = {"constraints": self.known.pairs, "partial_labels": self.labels}
         if self.known.groups is not None:
             known["groups"] = self.known.groups
+        self.tell.counts_violations = self.pairs is not None
         what = f"fitting {type(model).__name__}, {self.clusters} clusters"
         with self.stage("fit", what), watching(self.tell):
             model.fit(self.prepared.X, **known)
