@@ -8,6 +8,7 @@ from linkfield.bench import measure
 
 from . import (
     enforcement,
+    files,
     growth,
     inference,
     mixture,
@@ -30,6 +31,7 @@ REPORTS = {
     "mixture": mixture.report,
     "enforcement": enforcement.report,
     "small": small.report,
+    "files": files.report,
     "peers": peers.report,
 }
 

@@ -15,6 +15,7 @@ COMMANDS = {
     "fit": ("fit", "fit", "Cluster the rows of a file by what you know."),
     "predict": ("predict", "predict", "Put new rows into the clusters of a fitted model."),
     "evaluate": ("evaluate", "evaluate", "Score clusters against known classes."),
+    "plot": ("plot", "plot", "Draw what fit wrote: clusters, weights, constraints."),
     "constraints": (
         "constraints",
         "constraints",

@@ -47,7 +47,7 @@ def run_fit(request: Request, tell: Teller, folder: Path) -> dict[str, Any]:
         write_result(result)
     if request.report:
         with job.stage("report", "drawing the report"):
-            write_report(result, tell)
+            write_report(result)
     with mistakes():
         return write_record(result, tell, started=job.started, facts=job.input)
 
@@ -93,7 +93,8 @@ class _Fitting:
     def know(self) -> None:
         """Read what is known of the rows, and check it before anything takes long."""
         ask, data = self.request, self.data
-        with self.stage("constraints", "reading what is known", reading=True):
+        told = ask.constraints or ask.groups or ask.label_column
+        with self.stage("know", "reading what is known" if told else "", reading=True):
             self.known = read_knowledge(
                 ask.constraints, ask.groups, self.labels, data.sample_id, data.n_rows
             )
@@ -141,6 +142,7 @@ class _Fitting:
             known = {"constraints": self.known.pairs, "partial_labels": self.labels}
         if self.known.groups is not None:
             known["groups"] = self.known.groups
+        self.tell.counts_violations = self.pairs is not None
         what = f"fitting {type(model).__name__}, {self.clusters} clusters"
         with self.stage("fit", what), watching(self.tell):
             model.fit(self.prepared.X, **known)

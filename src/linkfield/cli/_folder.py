@@ -73,13 +73,11 @@ def output_folder(target: Path, *, force: bool) -> Iterator[Path]:
                 raise Mistake(f"cannot write to {target} (no permission); choose another --out")
             yield beside
             _move(beside, target)
-    except BaseException:
-        for parent in made:
-            with suppress(OSError):
-                parent.rmdir()
-        raise
     finally:
         shutil.rmtree(beside, ignore_errors=True)
+        for parent in made if not target.exists() else ():
+            with suppress(OSError):
+                parent.rmdir()
 
 
 def _check(target: Path, force: bool) -> None:

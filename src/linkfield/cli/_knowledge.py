@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ..constraints import Constraints, Groups
-from ._mistakes import Mistake
+from ..constraints.conflicts import count_conflicts
+from ._mistakes import Mistake, said
 
 __all__ = ["Known", "number_of_clusters", "read_knowledge", "refuse_contradictions"]
 
@@ -56,7 +57,12 @@ def read_knowledge(
 
     pairs: Constraints | None = None
     for file in constraints:
-        found = read_constraints(file, sample_id=sample_id)
+        try:
+            found = read_constraints(file, sample_id=sample_id)
+        except ValueError as error:
+            if "sample_id does not have" not in str(error):
+                raise
+            raise Mistake(f"{said(error)}; correct them, or say another --id-column") from None
         if sample_id is None and found.sample_id is not None:
             raise Mistake(
                 f"{file} names rows by id, but the data has no id column; say --id-column"
@@ -90,10 +96,11 @@ def number_of_clusters(given: int | None, known: Known, n_rows: int) -> int:
 
 def refuse_contradictions(pairs: Constraints | None) -> None:
     """Raise a :class:`Mistake` that shows the shortest chain, if there is one."""
-    found = [] if pairs is None else pairs.conflicts()
-    if not found:
+    found = [] if pairs is None else pairs.conflicts(limit=1)
+    if pairs is None or not found:
         return
-    more = f" (and {len(found) - 1:,} more contradictions)" if len(found) > 1 else ""
+    n_more = count_conflicts(pairs) - 1
+    more = f" (and {n_more:,} more)" if n_more else ""
     raise Mistake(
         f"the constraints contradict each other: {found[0]}{more}; drop the cheapest with "
         "`linkfield constraints repair`, take only the pairs as given with --closure false, or go "

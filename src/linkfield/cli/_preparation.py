@@ -138,7 +138,11 @@ def prepared_texts(
     # A word that occurs once ties nothing together; with few texts each word counts.
     rare = 2 if len(texts) >= 100 else 1
     words = TfidfVectorizer(
-        sublinear_tf=True, min_df=rare, max_features=most, stop_words=stop_words, dtype=dtype
+        sublinear_tf=True,
+        min_df=rare,
+        max_features=most,
+        stop_words=stop_words,
+        dtype=np.dtype(dtype).type,
     )
     try:
         X: Any = words.fit_transform(texts)

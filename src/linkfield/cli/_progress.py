@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 if TYPE_CHECKING:
@@ -29,16 +30,20 @@ class Teller:
         How long every stage took.
     notes : list of str
         Warnings, one line each, none twice.
+    counts_violations : bool
+        Whether there are constraints to be violated.
     """
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
         self.notes: list[str] = []
+        self.counts_violations = True
 
     @contextmanager
     def stage(self, name: str, text: str) -> Iterator[None]:
         """Time what is done inside, and turn Python's warnings into notes."""
-        self.say(text)
+        if text:
+            self.say(text)
         start = time.perf_counter()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -92,7 +97,7 @@ class Lines(Teller):
         now = time.monotonic()
         if now - self.last >= PAUSE:
             self.last = now
-            self.say(f"  {describe(step)}")
+            self.say(f"  {describe(step, self.counts_violations)}")
 
 
 class Bar(Lines):
@@ -106,11 +111,11 @@ class Bar(Lines):
 
     def say(self, text: str) -> None:
         """Print a line above the bar."""
-        self.console.print(f"[dim]{text}[/dim]", highlight=False)
+        self.console.print(text, style="dim", markup=False, highlight=False)
 
     def show_note(self, line: str) -> None:
         """Print a warning above the bar."""
-        self.console.print("[yellow]note:[/yellow]", line, highlight=False)
+        self.console.print("[yellow]note:[/yellow]", escape(line), highlight=False)
 
     @contextmanager
     def showing(self) -> Iterator[None]:
@@ -133,21 +138,23 @@ class Bar(Lines):
             self.task = self.bars.add_task("", total=1, what="")
         name = f"start {step.run} of {step.runs}" if fitting else step.stage
         done, total = (step.iteration, step.max_iter) if fitting else (step.run, step.runs)
-        what = figures(step) if fitting else ""
+        what = figures(step, self.counts_violations) if fitting else ""
         self.bars.update(self.task, description=name, completed=done, total=total, what=what)
 
 
-def figures(step: Step) -> str:
-    """Return objective and violations in words."""
-    broken = "" if step.violations is None else f", {step.violations:,} violated"
-    return f"objective {step.objective:.6g}{broken}"
+def figures(step: Step, violations: bool) -> str:
+    """Return the objective, and violations if there can be any, in words."""
+    count = violations and step.violations is not None
+    return f"objective {step.objective:.6g}" + (f", {step.violations:,} violated" if count else "")
 
 
-def describe(step: Step) -> str:
+def describe(step: Step, violations: bool) -> str:
     """Return a line about what a fit has reached."""
     if step.stage != "fit":
         return f"{step.stage}: {step.run} of {step.runs} small fits"
-    return f"start {step.run} of {step.runs}, iteration {step.iteration}: {figures(step)}"
+    return (
+        f"start {step.run} of {step.runs}, iteration {step.iteration}: {figures(step, violations)}"
+    )
 
 
 def teller(quiet: bool, console: Console | None = None) -> Teller:

@@ -124,6 +124,6 @@ def _outcome(result: Result) -> dict[str, Any]:
         facts["metric_choice"] = [
             dict(zip(choice.dtype.names, line.tolist(), strict=True)) for line in choice
         ]
-    if np.isfinite(model.lower_bound_):
+    if model.certify and np.isfinite(model.lower_bound_):
         facts["lower_bound"] = model.lower_bound_
     return facts

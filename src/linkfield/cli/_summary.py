@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 __all__ = ["output", "print_json", "summary"]
@@ -39,8 +40,8 @@ def summary(run: dict[str, Any], out: Path, console: Console) -> None:
     facts.add_column(style="bold")
     facts.add_column(overflow="fold")
     for name, text in _facts(run):
-        facts.add_row(name, text)
-    facts.add_row("written to", f"{out}/: {', '.join(run['files'])}")
+        facts.add_row(name, escape(text))
+    facts.add_row("written to", escape(f"{out}/: {', '.join(run['files'])}"))
     console.print(facts, highlight=False)
 
 
@@ -55,7 +56,7 @@ def _clusters(clusters: list[dict[str, Any]]) -> Table:
         shown = sorted(clusters, key=lambda cluster: -cluster["rows"])[:MOST]
     for cluster in shown:
         cells = [str(cluster["cluster"])]
-        cells += [cluster.get("label", "")] if named else []
+        cells += [escape(cluster.get("label", ""))] if named else []
         table.add_row(*cells, f"{cluster['rows']:,}", f"{cluster['rows'] / total:.0%}")
     return table
 
@@ -69,9 +70,10 @@ def _facts(run: dict[str, Any]) -> list[tuple[str, str]]:
             "fit",
             f"{run['parameters']['estimator']}, objective {result['objective']:.6g} after "
             f"{result['iterations']} iterations{settled}",
-        ),
-        ("scaling", _scaling(run["preparation"])),
+        )
     ]
+    if run["preparation"]["scale"] != "none":
+        lines.append(("scaling", _scaling(run["preparation"])))
     if "metric" in result:
         lines.append(("metric", _metric(result)))
     if given["must_links"] + given["cannot_links"]:

@@ -17,7 +17,6 @@ from ._estimators import as_json
 from ._knowledge import Known
 from ._labels import cluster_names, memberships, write_labels
 from ._preparation import Prepared
-from ._progress import Teller
 from ._request import Request
 
 __all__ = ["Result", "write_report", "write_result"]
@@ -169,26 +168,22 @@ def _named(name: str, known: Any) -> str:
     return f"{name}.jsonl" if mixed else f"{name}.csv"
 
 
-def write_report(result: Result, tell: Teller) -> None:
-    """Write the report, if matplotlib is there."""
+def write_report(result: Result) -> None:
+    """Write the report."""
     from ..reports import write_fit_report
 
     ask = result.request
-    try:
-        write_fit_report(
-            result.folder / "report.html",
-            result.model,
-            result.prepared.X,
-            constraints=result.pairs,
-            sample_id=result.data.sample_id,
-            feature_names=result.prepared.feature_names,
-            before=_before(result),
-            about={"data": ask.data.name, "scaling": result.prepared.scale},
-        )
-    except ImportError as error:
-        tell.note(f"no report.html: {error}")
-        return
-    result.files.append("report.html")
+    named = result.pairs is not None and result.pairs.sample_id is not None
+    write_fit_report(
+        result.new("report.html"),
+        result.model,
+        result.prepared.X,
+        constraints=result.pairs,
+        sample_id=None if named else result.data.sample_id,  # the pairs have it
+        feature_names=result.prepared.feature_names,
+        before=_before(result),
+        about={"data": ask.data.name, "scaling": result.prepared.scale},
+    )
 
 
 def _before(result: Result) -> Any:

@@ -10,6 +10,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from ._estimators import as_json as plain
@@ -259,5 +260,5 @@ def _show(scores: dict[str, Any], console: Console) -> None:
     for cluster in table["clusters"]:
         grid.add_column(str(cluster), justify="right")
     for name, line in zip(table["classes"], table["table"], strict=True):
-        grid.add_row(str(name), *(f"{n:,}" if n else "·" for n in line))
+        grid.add_row(escape(str(name)), *(f"{n:,}" if n else "·" for n in line))
     console.print(grid, highlight=False)

@@ -68,7 +68,7 @@ def predict(
         console = output()
         shown = ", ".join(f"{k}: {n:,}" for k, n in enumerate(sizes))
         console.print(f"{int(sizes.sum()):,} rows ({shown})", highlight=False)
-        console.print(f"written to {out}", highlight=False)
+        console.print(f"written to {out}", highlight=False, markup=False)
 
 
 def _check_out(out: Path, force: bool) -> None:

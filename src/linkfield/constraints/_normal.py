@@ -172,9 +172,18 @@ def is_missing(value: Any) -> bool:
 
 def as_ids(sample_id: Any) -> NDArray[np.object_]:
     """Return row ids as a one-dimensional array of distinct Python objects."""
-    values = sample_id.to_list() if hasattr(sample_id, "to_list") else list(sample_id)
+    plain = isinstance(sample_id, np.ndarray) and sample_id.dtype.kind in "iuU"
+    if plain:
+        values = sample_id.tolist()
+    elif hasattr(sample_id, "to_list"):
+        values = sample_id.to_list()
+    else:
+        values = list(sample_id)
     ids = np.empty(len(values), dtype=object)
     ids[:] = [v.item() if isinstance(v, np.generic) else v for v in values]
+    # Sorting an array takes far less memory than a set of millions of objects.
+    if plain and sample_id.dtype.kind in "iu" and len(np.unique(sample_id)) == len(ids):
+        return ids
     if len(set(ids.tolist())) != len(ids):
         seen: set[Hashable] = set()
         double = next(v for v in ids.tolist() if v in seen or seen.add(v))  # type: ignore[func-returns-value]
@@ -184,9 +193,10 @@ def as_ids(sample_id: Any) -> NDArray[np.object_]:
 
 def positions_of(values: Sequence[Any], ids: NDArray[np.object_]) -> IntArray:
     """Return the position of every value among ``ids``, -1 where it does not occur."""
-    where = {v: k for k, v in enumerate(ids.tolist())}
-    plain = (v.item() if isinstance(v, np.generic) else v for v in values)
-    return np.fromiter((where.get(v, -1) for v in plain), dtype=np.int64, count=len(values))
+    plain = [v.item() if isinstance(v, np.generic) else v for v in values]
+    asked = set(plain) if len(plain) < len(ids) else None  # few of many: look for these only
+    where = {v: k for k, v in enumerate(ids) if asked is None or v in asked}
+    return np.fromiter((where.get(v, -1) for v in plain), dtype=np.int64, count=len(plain))
 
 
 def readable(values: Sequence[Any], limit: int = 5) -> str:

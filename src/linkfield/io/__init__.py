@@ -6,15 +6,18 @@ from .data import Data, read_data
 from .group_reader import read_groups
 from .group_writer import write_groups
 from .models import load, read_about, save
+from .single_cells import from_anndata, to_anndata
 
 __all__ = [
     "Data",
+    "from_anndata",
     "load",
     "read_about",
     "read_constraints",
     "read_data",
     "read_groups",
     "save",
+    "to_anndata",
     "write_constraints",
     "write_groups",
 ]

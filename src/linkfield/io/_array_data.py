@@ -55,15 +55,19 @@ def _unreadable(file: Path, error: Exception) -> str:
 def read_npz(file: Path, wish: Wish, dtype: Any) -> Data:
     """Read an archive of arrays, or a sparse matrix as ``scipy.sparse.save_npz`` writes it."""
     try:
-        with np.load(file, allow_pickle=False) as archive:
+        # numpy leaves a file open that it cannot read.
+        with file.open("rb") as raw, np.load(raw, allow_pickle=False) as archive:
             if not isinstance(archive, np.lib.npyio.NpzFile):
                 raise ValueError("it is a single array; name it .npy")
             names = list(archive)
             if "format" in names and "shape" in names:
-                X = sparse.load_npz(file)
+                raw.seek(0)
+                X = sparse.load_npz(raw)
                 return _chosen(file, X, wish, dtype, _beside(archive, names, wish, "", X))
             name = _main(file, archive, names, wish)
             X = archive[name]
+            if not isinstance(X, np.ndarray):
+                raise ValueError(f"{name} in it is no array")
             return _chosen(file, X, wish, dtype, _beside(archive, names, wish, name, X))
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, KeyError, NotImplementedError) as e:
         raise ValueError(_unreadable(file, e)) from None
@@ -183,14 +187,15 @@ def _chosen(
     names = [str(j) for j in range(X.shape[1])] if given is None else [str(v) for v in given]
     every = wish == Wish()
     picked = Picked(tuple(names)) if every else pick(file, names, _textual(wish), lambda _: True)
-    data = X if every else _taken(X, [names.index(n) for n in picked.numbers])
+    at = {name: j for j, name in enumerate(names)}
+    data = X if every else _taken(X, [at[name] for name in picked.numbers])
     data = _converted(data, dtype)
     _check_finite(file, data, picked.numbers)
     ids, labels = beside.get("sample_id"), beside.get("labels")
     if picked.id is not None:
-        ids = _column(X, names.index(picked.id))
+        ids = _column(X, at[picked.id])
     if picked.label is not None:
-        labels = _column(X, names.index(picked.label))
+        labels = _column(X, at[picked.label])
     return Data(
         X=data,
         sample_id=None if ids is None else as_ids(file, ids, text_only=False),

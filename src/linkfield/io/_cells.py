@@ -52,6 +52,8 @@ def as_vector(cell: Any) -> list[float] | None:
             try:
                 cell = json.loads(text)
             except ValueError:  # as numpy prints an array
+                if not text.endswith("]"):
+                    return None
                 cell = text.strip("[]").replace(",", " ").split()
         else:
             cell = text.split()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import fnmatch
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,12 +85,14 @@ def pick(file: Path, names: Sequence[str], wish: Wish, is_number: Callable[[str]
             raise ValueError(f"{file}: no columns are left to read; name some, or exclude fewer")
         picked = Picked(numbers, (), **roles)
     else:
-        rest = [name for name in dict.fromkeys(names) if name not in excluded | set(taken)]
+        unfit = excluded | set(taken)
+        rest = [name for name in dict.fromkeys(names) if name not in unfit]
         other = "text" in roles or "embedding" in roles
         numbers = () if other else tuple(n for n in rest if _wanted(n) and is_number(n))
         if not numbers and not other:
             raise ValueError(_nothing_left(file, names))
-        picked = Picked(numbers, tuple(n for n in rest if n not in numbers), **roles)
+        chosen = set(numbers)
+        picked = Picked(numbers, tuple(n for n in rest if n not in chosen), **roles)
     _check_single(file, names, picked)
     return picked
 
@@ -106,7 +109,8 @@ def _nothing_left(file: Path, names: Sequence[str]) -> str:
 
 
 def _check_single(file: Path, names: Sequence[str], picked: Picked) -> None:
-    double = next((name for name in picked.used if list(names).count(name) > 1), None)
+    times = Counter(names)
+    double = next((name for name in picked.used if times[name] > 1), None)
     if double is not None:
         raise ValueError(f"{file}: the header has the column {double!r} twice; rename one")
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
@@ -16,7 +19,7 @@ from ._cells import MISSING, as_number, shortened
 from ._columns import Picked, Wish, pick
 from ._gather import Block, Data, Gather
 from .files import DELIMITERS
-from .tables import csv_rows, fail, reading
+from .tables import binary, csv_rows, fail, reading
 
 __all__ = ["read_csv"]
 
@@ -27,7 +30,7 @@ CHUNK = 4096
 _NEEDS = "it needs a header with the names of the columns, and rows"
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Source:
     """A CSV file whose header was read."""
 
@@ -45,9 +48,10 @@ class _Source:
             next(rows, None)
             yield from rows
 
-    def places(self, names: tuple[str, ...]) -> list[int]:
-        """Return where columns stand."""
-        return [self.names.index(name) for name in names]
+    @cached_property
+    def at(self) -> dict[str, int]:
+        """Where every column stands, the first of that name."""
+        return {name: j for j, name in reversed(list(enumerate(self.names)))}
 
 
 def read_csv(file: Path, form: str, packed: bool, wish: Wish, dtype: Any) -> Data:
@@ -117,8 +121,15 @@ class _NumberColumns:
         self.sample = [values for _, values in itertools.islice(source.rows(), SAMPLE)]
 
     def __call__(self, name: str) -> bool:
-        at = self.source.names.index(name)
-        found = [as_number(values[at]) for values in self.sample]
+        at = self.source.at[name]
+        cells = [values[at] for values in self.sample]
+        with suppress(ValueError):
+            return all(v == v for v in map(float, cells)) or self._mostly(cells)
+        return self._mostly(cells)
+
+    @staticmethod
+    def _mostly(cells: list[str]) -> bool:
+        found = [as_number(cell) for cell in cells]
         text = found.count(None)
         missing = sum(v is not None and v != v for v in found)
         return text <= len(found) - text - missing
@@ -133,24 +144,56 @@ def _by_pyarrow(source: _Source, picked: Picked, dtype: Any) -> Data | None:
 
     gather = Gather(source.file, picked, dtype)
     try:
-        for batch in _batches(source, picked):
-            gather.add(_arrow_block(gather, batch, source))
-            if gather.defects.counts:
-                return None
-    except (pa.ArrowException, OSError, ValueError):
+        with binary(source.file, source.packed) as raw:
+            stream = _Counting(raw)
+            for batch in _batches(stream, source, picked):
+                gather.add(_arrow_block(gather, batch, source))
+                if gather.defects.counts:
+                    return None
+    except (pa.ArrowException, OSError, EOFError, zlib.error, ValueError):
         return None  # read by line, the mistake gets its place, and odd numbers their value
+    if gather.n + 1 != stream.lines:
+        # Line ends in quotes, or a quote that was never closed: pyarrow does not say which.
+        return None
     return gather.data(text_only=True)
 
 
-def _batches(source: _Source, picked: Picked) -> Iterator[Any]:
+class _Counting:
+    """A binary file that counts the lines that are read from it."""
+
+    closed = False
+
+    def __init__(self, raw: Any) -> None:
+        self.raw = raw
+        self._ends = {b"\n": 0, b"\r": 0}
+        self._last = b""
+
+    def read(self, size: int = -1) -> bytes:
+        block: bytes = self.raw.read(size)
+        for end in self._ends:
+            self._ends[end] += block.count(end)
+        self._last = block[-1:] or self._last
+        return block
+
+    @property
+    def lines(self) -> int:
+        """The number of lines, the last one with or without its end."""
+        ended = self._last in self._ends
+        return (self._ends[b"\n"] or self._ends[b"\r"]) + (not ended)
+
+    def close(self) -> None:
+        """Leave the file to whoever opened it."""
+
+
+def _batches(stream: _Counting, source: _Source, picked: Picked) -> Iterator[Any]:
     import pyarrow as pa
     from pyarrow import csv
 
     # By place, for names may occur twice.
-    types = {str(j): pa.float64() for j in source.places(picked.numbers)}
-    types |= {str(j): pa.string() for j in source.places(picked.used) if str(j) not in types}
+    types = {str(source.at[name]): pa.string() for name in picked.used}
+    types |= {str(source.at[name]): pa.float64() for name in picked.numbers}
     reader = csv.open_csv(
-        source.file,
+        stream,
         read_options=csv.ReadOptions(
             column_names=[str(j) for j in range(len(source.names))], skip_rows_after_names=1
         ),
@@ -168,7 +211,7 @@ def _batches(source: _Source, picked: Picked) -> Iterator[Any]:
 
 def _arrow_block(gather: Gather, batch: Any, source: _Source) -> Block:
     picked = gather.picked
-    at = {name: str(source.names.index(name)) for name in picked.used}
+    at = {name: str(source.at[name]) for name in picked.used}
 
     def texts(name: str | None) -> list[Any]:
         return [] if name is None else batch.column(at[name]).to_pylist()
@@ -202,7 +245,7 @@ def _python_block(gather: Gather, chunk: list[tuple[int, list[str]]], source: _S
     def cells(name: str | None) -> list[str]:
         if name is None:
             return []
-        at = source.names.index(name)
+        at = source.at[name]
         return [values[at] for _, values in chunk]
 
     def texts(name: str | None) -> list[str]:

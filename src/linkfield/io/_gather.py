@@ -32,7 +32,7 @@ class Data:
     texts : list of str or None
     feature_names : list of str or None
         The names of the columns of X.
-    path : Path
+    path : Path or None
     left_out : list of str
         Columns that were not read although nobody excluded them: text, dates, vectors.
     """
@@ -42,7 +42,7 @@ class Data:
     labels: NDArray[np.object_] | None
     texts: list[str] | None
     feature_names: list[str] | None
-    path: Path
+    path: Path | None
     left_out: list[str] = field(default_factory=list)
 
     @property

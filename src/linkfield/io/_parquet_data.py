@@ -22,7 +22,7 @@ BATCH = 16_384
 def read_parquet_data(file: Path, wish: Wish, dtype: Any) -> Data:
     """Read a Parquet file; its own types say which columns hold numbers."""
     # Buffers as large as a row group would hold the file a second time.
-    options = {"pre_buffer": False, "buffer_size": 1 << 18}
+    options = {"pre_buffer": False, "buffer_size": 1 << 18, "page_checksum_verification": True}
     with opened_parquet(file, "it needs columns and rows", **options) as opened:
         schema = opened.schema_arrow
         types = {name: schema.field(j).type for j, name in enumerate(schema.names)}

@@ -24,6 +24,8 @@ FORMAT_VERSION = 1
 #: The member of the file that says what it is; all others are those of skops.
 _HEADER = "linkfield.json"
 _FORMAT = "linkfield model"
+#: Where the file keeps what a step asks for in metadata routing.
+_REQUESTS = "_linkfield_requests"
 
 
 def save(model: Any, path: str | os.PathLike[str], *, about: dict[str, Any] | None = None) -> None:
@@ -110,10 +112,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     with _opened(file) as raw:
         header = _read_header(file, raw)
         raw.seek(0)
-        model = _loaded(file, raw, header)
-    for step in _linkfield_steps(model):
-        step.__dict__.update({name: unpacked(value) for name, value in vars(step).items()})
-    return model
+        return _loaded(file, raw, header)
 
 
 def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -137,10 +136,6 @@ def _steps(model: Any) -> list[Any]:
     return [step for _, step in model.steps]
 
 
-def _linkfield_steps(model: Any) -> list[Any]:
-    return [step for step in _steps(model) if _name(step) in ESTIMATORS]
-
-
 def _estimator_of(model: Any) -> Any:
     """Return the estimator of linkfield that a model is or ends in, also a user's subclass."""
     last = _steps(model)[-1] if _steps(model) else None
@@ -154,11 +149,37 @@ def _bare(model: Any) -> Any:
         twin = copy.copy(model)
         twin.steps = [(name, _bare(step)) for name, step in model.steps]
         return twin
-    if _name(model) not in ESTIMATORS:
+    if not hasattr(model, "__dict__"):  # a step such as "passthrough"
         return model
     twin = copy.copy(model)
-    twin.__dict__.update({name: packed(value) for name, value in vars(twin).items()})
+    request = vars(twin).pop("_metadata_request", None)
+    if request is not None:  # it refers to its estimator, which skops would follow for ever
+        setattr(twin, _REQUESTS, _requests(request))
+    if _name(model) in ESTIMATORS:
+        twin.__dict__.update({name: packed(value) for name, value in vars(twin).items()})
     return twin
+
+
+def _completed(model: Any) -> None:
+    """Give a loaded model what :func:`_bare` took from it."""
+    import sklearn
+
+    for step in _steps(model):
+        if not hasattr(step, "__dict__"):
+            continue
+        with sklearn.config_context(enable_metadata_routing=True):
+            for method, asked in vars(step).pop(_REQUESTS, {}).items():
+                getattr(step, f"set_{method}_request")(**asked)
+        if _name(step) in ESTIMATORS:
+            step.__dict__.update({name: unpacked(value) for name, value in vars(step).items()})
+
+
+def _requests(request: Any) -> dict[str, dict[str, Any]]:
+    """Return what a step asks for by name in scikit-learn's metadata routing, by method."""
+    asked = {name: getattr(value, "requests", None) for name, value in vars(request).items()}
+    return {
+        name: dict(values) for name, values in asked.items() if isinstance(values, dict) and values
+    }
 
 
 def _dumped(model: Any) -> io.BytesIO:
@@ -198,6 +219,7 @@ def _loaded(file: Path, raw: BinaryIO, header: dict[str, Any]) -> Any:
     try:
         model = skops.io.load(raw, trusted=sorted(TRUSTED))
         estimator = _estimator_of(model)
+        _completed(model)
     except UntrustedTypesFoundException as error:
         raise ModelFileError(
             f"{file} holds types that linkfield does not load ({_first_line(error)}); load models "

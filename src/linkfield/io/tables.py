@@ -27,6 +27,7 @@ from .files import (
 
 __all__ = [
     "Line",
+    "binary",
     "check_folder",
     "check_names",
     "csv_rows",
@@ -97,7 +98,8 @@ def opened_parquet(file: Path, needs: str, **options: Any) -> Iterator[Any]:
         raise ValueError(f"{file} is not a Parquet file ({reason}); write it again") from None
 
 
-def _binary(file: Path, packed: bool) -> Any:
+def binary(file: Path, packed: bool) -> Any:
+    """Open a file, compressed or not, for its bytes."""
     return gzip.open(file, "rb") if packed else file.open("rb")
 
 
@@ -105,7 +107,7 @@ def _binary(file: Path, packed: bool) -> Any:
 def reading(file: Path, packed: bool, needs: str, errors: str = "strict") -> Iterator[TextIO]:
     """Open a text file, compressed or not, and say clearly what is wrong with its bytes."""
     try:
-        with _binary(file, packed) as raw:
+        with binary(file, packed) as raw:
             if not raw.peek(1):
                 raise ValueError(f"{file} is empty; {needs}")
             # A byte order mark, as spreadsheets write it, is no part of the first column's name.
@@ -119,7 +121,8 @@ def reading(file: Path, packed: bool, needs: str, errors: str = "strict") -> Ite
 
 def csv_rows(file: Path, stream: TextIO, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Read the lines of a CSV file, its header first; blank lines do not count."""
-    reader = csv.reader(stream, delimiter=delimiter)
+    # Strict: a quote that is never closed would swallow the rest of the file.
+    reader = csv.reader(stream, delimiter=delimiter, strict=True)
     width = 0
     try:
         for values in reader:

@@ -20,6 +20,9 @@ IntArray = NDArray[np.int64]
 #: Numbers of a dense table that may be made of sparse rows.
 MOST_DENSE = 20_000_000
 
+#: Numbers of a table that is decomposed exactly.
+SMALL = 2_000_000
+
 #: Where a divergence D(x, y) is near to ‖z(x) − z(y)‖² for rows near each other, and what z is
 #: called: the coordinate in which its second derivative is constant.
 STRAIGHT: dict[str, tuple[Callable[[Any], Any], str]] = {
@@ -151,9 +154,9 @@ def plane_of(Z: Any, random_state: Any = None) -> FloatArray:
         x = np.asarray(Z.toarray() if sparse.issparse(Z) else Z, np.float64)[:, 0]
         spread = float(x.std()) or 1.0
         return np.column_stack([x, rng.uniform(-0.5, 0.5, n) * spread])
-    if min(n, d) > 200 or (sparse.issparse(Z) and min(n, d) > 2):
+    if min(n, d) > 200 or n * d > SMALL:
         seed = int(rng.integers(2**31))
-        U, s, _ = randomized_svd(Z, 2, random_state=seed)
+        U, s, _ = randomized_svd(Z, 2, n_iter=7, random_state=seed)
     else:
         U, s, Vt = np.linalg.svd(Z.toarray() if sparse.issparse(Z) else Z, full_matrices=False)
         # The largest weight of a direction is positive, whatever library did the work.

@@ -24,6 +24,10 @@ LINKS = (
 )
 
 
+#: Pairs of labels that are drawn one by one; classes that are parted from each other.
+MOST_ENTAILED, MOST_CLASSES = 60, 20
+
+
 @dataclass(frozen=True)
 class Links:
     """Pairs of rows.
@@ -58,11 +62,11 @@ def links_of(
 ) -> Links:
     """Return the constraints as pairs, at most ``most``: the broken ones first.
 
-    Labels that entail more pairs than that are shown by representatives: every labelled row with
-    one row of its class, and the first rows of two classes in one cluster.
+    Labels that entail more than ``MOST_ENTAILED`` pairs are shown by representatives: every
+    labelled row with one row of its class, and these rows of every two classes with each other.
     """
     known = constraints.labels
-    if known.n_must_link + known.n_cannot_link <= most:
+    if known.n_must_link + known.n_cannot_link <= MOST_ENTAILED:
         table = constraints.pairs()
     else:
         told = constraints.pairs(labels=False)
@@ -82,7 +86,7 @@ def links_of(
 
 
 def _stars(known: PartialLabels, labels: IntArray, dtype: Any) -> NDArray[np.void]:
-    """Join every labelled row to the first row of its class in the class's main cluster."""
+    """Join labelled rows to the first one of their class in its main cluster; part these."""
     n_clusters = int(labels.max(initial=0)) + 1
     cluster = labels[known.rows]
     n_classes = len(known.classes)
@@ -90,10 +94,13 @@ def _stars(known: PartialLabels, labels: IntArray, dtype: Any) -> NDArray[np.voi
     inside = cluster == counts.reshape(n_classes, n_clusters).argmax(axis=1)[known.codes]
     leader = np.empty(n_classes, dtype=np.int64)
     leader[known.codes[inside][::-1]] = known.rows[inside][::-1]
-    a, b = known.rows, leader[known.codes]
+    first, second = np.triu_indices(n_classes if n_classes <= MOST_CLASSES else 0, k=1)
+    a = np.r_[known.rows, leader[first]]
+    b = np.r_[leader[known.codes], leader[second]]
     table = np.empty(len(a), dtype=dtype)
     table["a"], table["b"] = np.minimum(a, b), np.maximum(a, b)
-    table["kind"], table["weight"] = "must", known.weight
+    table["kind"] = np.repeat(["must", "cannot"], [len(known.rows), len(first)])
+    table["weight"] = known.weight
     return table[a != b]
 
 

@@ -18,6 +18,8 @@ __all__ = ["FeatureWeightsDisplay", "feature_weights"]
 
 FloatArray = NDArray[np.float64]
 
+UNLEARNED = "weight (no metric was learned)"
+
 
 def feature_weights(model: Any) -> tuple[FloatArray, str]:
     """Return a model's feature weights, (d,) or one line a cluster, and what they are.
@@ -35,7 +37,7 @@ def feature_weights(model: Any) -> tuple[FloatArray, str]:
         return np.diag(A).copy(), "diagonal of the full metric"
     if A.ndim == 3:
         return _diagonals(A), "diagonal of the cluster's metric"
-    return A, "weight" if kind != "identity" else "weight (no metric was learned)"
+    return A, "weight" if kind != "identity" else UNLEARNED
 
 
 def _diagonals(A: FloatArray) -> FloatArray:
@@ -80,7 +82,10 @@ class FeatureWeightsDisplay(Display):
             spread = self.weights * variance
             total = spread.sum(axis=-1, keepdims=True)
             self.values = np.divide(spread, total, out=np.zeros_like(spread), where=total > 0)
-            self.label = f"share in all distances ({what} × variance)"
+            factor = (
+                f"{what} × variance" if what != UNLEARNED else "variance; no metric was learned"
+            )
+            self.label = f"share in all distances ({factor})"
         most = self.values if self.values.ndim == 1 else self.values.max(axis=0)
         #: The features that are shown, the largest first.
         self.order = np.argsort(-most, kind="stable")[:max_features]
@@ -153,8 +158,9 @@ class FeatureWeightsDisplay(Display):
                   **{"color": look.colour(0), "height": 0.72, **style})  # fmt: skip
         share = self.variance is not None
         for y, value in enumerate(values):
-            text = f" {value:.1%}" if share else f" {value:.3g}"
-            axis.text(value, y, text, va="center", fontsize=8, color=look.ink)
+            text = f"{value:.1%}" if share else f"{value:.3g}"
+            axis.annotate(text, (value, y), (3, 0), textcoords="offset points", va="center",
+                          fontsize=8, color=look.ink)  # fmt: skip
         dress(axis, look, grid="x")
         axis.set_xlim(0, (float(values.max(initial=0)) or 1.0) * 1.14)
         axis.set_xlabel(self.label, color=look.ink)

@@ -132,7 +132,7 @@ class FieldDisplay(Display):
         names = [str(i if ids is None else ids[i]) for i in nodes.tolist()]
         shown = Links(edges, mine.must, mine.kept, mine.weight, mine.n_given)
         n, broken = len(nodes), int((~mine.kept).sum())
-        title = f"{n} tied rows, {len(edges)} constraints, {broken or 'none'} violated"
+        title = f"{n} tied rows, {len(edges)} constraints shown, {broken or 'none'} violated"
         note = f"{n} of the component's {whole:,} rows" if n < whole else ""
         display = cls(place, found.labels[nodes], shown, cost, names, title=title, note=note)
         display.rows = nodes
@@ -183,7 +183,7 @@ def _position(row: Any, ids: Any, n: int) -> int:
     if ids is not None:
         found = [i for i, name in enumerate(ids.tolist()) if name == row or str(name) == str(row)]
         if not found:
-            raise ValueError(f"no row has the id {row!r}")
+            raise ValueError(f"no row has the id {row!r}; check how it is written")
         return found[0]
     if not isinstance(row, int | np.integer) or not 0 <= row < n:
         raise ValueError(f"row must be a position between 0 and {n - 1}, got {row!r}")

@@ -129,23 +129,27 @@ class ObjectiveDisplay(Display):
         start = float(np.max(self.history["objective"]))
         if high > low and start - low > 8 * (high - low):
             axis.set_ylim(low - 0.08 * (high - low), high + 0.35 * (high - low))
-            axis.text(0.02, 0.97, f"set out from {start:.4g}, above the picture", va="top",
-                      transform=axis.transAxes, fontsize=8, color=look.ink)  # fmt: skip
+            axis.text(0.98, 0.97, f"set out from {start:.4g}, above the picture", ha="right",
+                      va="top", transform=axis.transAxes, fontsize=8, color=look.ink)  # fmt: skip
 
     def _gaps(self, axis: Any, look: Theme) -> None:
         table = self.certificate[np.isfinite(self.certificate["gap"])]
-        # A gap of 0 is the best news there is, and a logarithm cannot show it.
-        gap = np.maximum(table["gap"], 0.0)
+        # A gap of 0, up to rounding, is the best news there is; a logarithm cannot show it.
+        gap = np.where(table["gap"] <= 1e-10 * np.abs(table["energy"]), 0.0, table["gap"])
         axis.plot(table["iteration"], gap, color=look.colour(3), marker="D", markersize=4,
                   linewidth=1.4, label="certified gap of the assignment")  # fmt: skip
         positive = gap[gap > 0]
         if positive.size:
-            axis.set_yscale("symlog", linthresh=float(positive.min()))
+            # From a power of ten on, so that its mark and that of 0 keep apart.
+            axis.set_yscale("symlog", linthresh=10.0 ** np.floor(np.log10(positive.min())))
         axis.set_ylim(bottom=0)
         dress(axis, look)
         axis.set_ylabel("gap to the best labels", color=look.ink)
         last = float(gap[-1])
-        axis.set_title(f"last assignment within {last:.3g} of the best", color=look.ink)
+        told = (
+            f"last assignment within {last:.3g} of the best" if last else "no better labels exist"
+        )
+        axis.set_title(told, color=look.ink)
 
 
 def substeps(history: Any) -> tuple[FloatArray, NDArray[np.str_], FloatArray]:

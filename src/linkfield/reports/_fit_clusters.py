@@ -39,20 +39,23 @@ def measured(found: Fitted) -> Measured:
     return Measured(found)
 
 
-def cluster_blocks(found: Fitted, values: Measured, ids: Any, names: list[str]) -> list[Block]:
-    """List the clusters, the largest first."""
+def cluster_blocks(
+    found: Fitted, values: Measured, ids: Any, names: list[str], called: Any = None
+) -> list[Block]:
+    """List the clusters, the largest first; ``called`` are their own names, if they have any."""
     sizes = values.silhouettes.sizes
     order = np.argsort(-sizes, kind="stable")
     order = order[sizes[order] > 0][:MOST_CLUSTERS]
     examples = _examples(found, order)
     apart = _apart(found, values, names)
     means = values.silhouettes.means()
-    classes = getattr(found.model, "classes_", None)
     header = ["cluster", "rows", "share", "mean silhouette", "nearest to its centre",
               "set apart by"]  # fmt: skip
     rows = []
     for h in order.tolist():
-        name = f"{h}" if classes is None or h >= len(classes) else f"{h}: {one_line(classes[h])}"
+        name = f"{h}"
+        if called is not None and h < len(called) and called[h] not in (None, "", h):
+            name = f"{h}: {one_line(called[h], 60)}"
         rows.append(
             [
                 name,

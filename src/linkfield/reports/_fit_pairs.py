@@ -40,7 +40,10 @@ def violation_blocks(found: Fitted, ids: Any) -> list[Block]:
             number(float(cost[k])),
         ])  # fmt: skip
     header = ["row", "row", "kind", "its cluster", "its cluster", "weight", "cost"]
-    footer = f"{count(n - kept, 'violated constraint')}, by what they add to the objective."
+    by = "what they add to the objective"
+    if not hasattr(found.model, "violations_"):  # a mixture knows no cost of a single pair
+        header, rows, by = header[:-1], [row[:-1] for row in rows], "their weight"
+    footer = f"{count(n - kept, 'violated constraint')}, by {by}."
     if n - kept > len(rows):
         footer += f" {n - kept - len(rows):,} more are not listed."
     if len(table) < n - kept:

@@ -57,7 +57,8 @@ def write_fit_report(
     before : labels of shape (n,) or fitted clustering, optional
         Another clustering of the same rows, to be shown beside this one.
     about : mapping, optional
-        What else a reader should know, by name: the file, the command, the date.
+        What else a reader should know, by name: the file, the command, the date. ``title`` is
+        that of the page, ``cluster_names`` (a list) what the clusters are called.
 
     Returns
     -------
@@ -93,13 +94,14 @@ def _blocks(
     values = measured(found)
     pictures = Pictures(found, ids, names, values, before) if find_spec("matplotlib") else None
     title = str(about.pop("title", f"{found.n_clusters} clusters of {len(found.labels):,} rows"))
+    called = about.pop("cluster_names", None) or getattr(found.model, "classes_", None)
     blocks: list[Block] = summary_blocks(found)
     if pictures is None:
         blocks.append(Note("There are no pictures: `pip install 'linkfield[plot]'` brings them."))
     blocks.append(Heading(2, "Clusters", "clusters"))
     if pictures is not None:
         blocks.append(pictures.partition())
-    blocks += cluster_blocks(found, values, ids, names)
+    blocks += cluster_blocks(found, values, ids, names, called)
     if pictures is not None:
         blocks.append(pictures.silhouettes())
         blocks += [Heading(2, "Features", "features"), pictures.weights()]
