@@ -15,12 +15,13 @@ _SHELLS = ("bash", "zsh", "fish")
 def completion(shell: str) -> None:
     """Print the script that makes SHELL complete linkfield's commands, options and choices.
 
-    Put one of these lines where your shell begins, and open a new one.
+    Put the first line into ~/.bashrc, the second into ~/.zshrc, or run the third once for fish;
+    then open a new shell.
 
     \b
-    Example, in ~/.bashrc:  eval "$(linkfield completion bash)"
-             in ~/.zshrc:   eval "$(linkfield completion zsh)"
-             for fish:      linkfield completion fish > ~/.config/fish/completions/linkfield.fish
+    Example: eval "$(linkfield completion bash)"
+             eval "$(linkfield completion zsh)"
+             linkfield completion fish > ~/.config/fish/completions/linkfield.fish
     """  # noqa: D301
     click.echo(script(shell), nl=False)
 

@@ -28,8 +28,8 @@ _merge = click.option(
     help="The weight of a pair given several times: once (max), or once an annotator (sum).",
 )  # fmt: skip
 _seconds = click.option(
-    "--time-limit", type=click.FloatRange(0), default=30.0, show_default=True,
-    help="Seconds for the cheapest repair (and for the number of clusters).",
+    "--time-limit", type=click.FloatRange(0), default=30.0, metavar="SECONDS",
+    show_default=True, help="For the cheapest repair, and again for the number of clusters.",
 )  # fmt: skip
 
 
@@ -49,7 +49,7 @@ def constraints() -> None:
 # --------------------------------------------------------------------- check
 
 
-@constraints.command()
+@constraints.command(short_help="Say what contradicts what, and what would mend it.")
 @_file
 @click.option("--clusters", "-k", type=click.IntRange(1), metavar="K",
               help="Can so many clusters satisfy all of it?")  # fmt: skip
@@ -81,7 +81,7 @@ def check(
 
     \b
     Example: linkfield constraints check pairs.csv --clusters 5
-             linkfield constraints check pairs.csv --data rows.csv --id-column id --json
+             linkfield constraints check pairs.csv --data rows.csv --id-column id
     """  # noqa: D301
     from ..constraints import check_constraints
 
@@ -157,7 +157,7 @@ def _holds_arrays(data: Path) -> bool:
 # -------------------------------------------------------------------- repair
 
 
-@constraints.command()
+@constraints.command(short_help="Write the file without its cheapest contradictions.")
 @_file
 @_out
 @click.option("--dropped", type=_FILE, help="A file for what is left out.")
@@ -228,7 +228,7 @@ def _say_repaired(links: list[Any], cost: float, proven: bool) -> None:
 # --------------------------------------------------------------------- close
 
 
-@constraints.command()
+@constraints.command(short_help="Write all that the constraints entail.")
 @_file
 @_out
 @click.option("--limit", type=click.IntRange(0), default=1_000_000, show_default=True,
@@ -279,7 +279,7 @@ def close(file: Path, out: Path, limit: int, merge: str, machine: bool, quiet: b
 # -------------------------------------------------------------------- sample
 
 
-@constraints.command()
+@constraints.command(short_help="Draw pairs from the labels of some rows.")
 @click.argument("data", type=_FILE)
 @click.option("--label-column", metavar="NAME",
               help="The column of the labels; svmlight has them in front.")  # fmt: skip
@@ -287,7 +287,8 @@ def close(file: Path, out: Path, limit: int, merge: str, machine: bool, quiet: b
               help="How many pairs of labelled rows.")  # fmt: skip
 @click.option("--noise", type=click.FloatRange(0, 1), default=0.0, show_default=True, metavar="P",
               help="Probability with which a pair is turned into the other kind.")  # fmt: skip
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, metavar="S",
+              help="Another seed draws other pairs.")  # fmt: skip
 @click.option("--id-column", metavar="NAME",
               help="The column of ids; without it, rows are called 0, 1, 2, ...")  # fmt: skip
 @_out
@@ -309,9 +310,10 @@ def sample(
     Every pair of labelled rows is as likely as any other; rows without a label are left alone.
 
     \b
-    Example: linkfield constraints sample rows.csv --label-column kind --pairs 100 --out pairs.csv
-             linkfield constraints sample rows.csv --label-column kind --id-column name \\
-                 --pairs 100 --noise 0.1 --seed 1 --out pairs.csv
+    Example: linkfield constraints sample rows.csv --label-column kind \\
+                 --pairs 100 --out pairs.csv
+             linkfield constraints sample rows.csv --label-column kind \\
+                 --id-column name --pairs 100 --noise 0.1 --out pairs.csv
     """  # noqa: D301
     from ..constraints import Constraints
     from ..io import write_constraints
