@@ -40,7 +40,7 @@ PAIRS, MOST = (0, 10_000, 100_000), 5
 #: The data that a run takes.
 SIZES: dict[str, tuple[Dense | Text, ...]] = {
     "tiny": (Dense(600, 6, 4), Text(400, 300, 4, words=20)),
-    "small": (Dense(20_000, 32, 20), Text(3_000, 6_000, 20)),
+    "small": (Dense(50_000, 32, 20), Text(4_000, 8_000, 20)),
     "medium": (Dense(100_000, 32, 20), Dense(100_000, 32, 20, "float64"), Text(20_000, 30_000, 20)),
     "large": (Dense(1_000_000, 16, 50), Dense(100_000, 384, 100), Text(20_000, 30_000, 100)),
 }
