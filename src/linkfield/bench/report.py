@@ -122,7 +122,7 @@ def peer_cells(peer: Peer) -> list[str]:
 
 def benchmark(
     cases: Sequence[Dense | Text | Given],
-    rounds: int = 5,
+    rounds: int = 3,
     *,
     peers: bool = True,
     progress: Callable[[str], None] = lambda what: None,
@@ -133,7 +133,7 @@ def benchmark(
     ----------
     cases : sequence of Dense, Text or Given
         ``linkfield.bench.side_by_side.SIZES`` has some.
-    rounds : int, default=5
+    rounds : int, default=3
     peers : bool, default=True
     progress : callable
         Is told what comes next.

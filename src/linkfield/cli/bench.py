@@ -36,7 +36,7 @@ class _Size(click.Choice[str]):
 @click.command(cls=GroupedCommand)
 @option("What is timed", "--size", type=_Size(_SIZES), default="small", show_default=True,
         help="Made-up rows: 50,000, 100,000, or up to a million, and texts.")  # fmt: skip
-@option("What is timed", "--rounds", type=click.IntRange(1), default=5, show_default=True,
+@option("What is timed", "--rounds", type=click.IntRange(1), default=3, show_default=True,
         metavar="N", help="How often everything is timed, in turn.")  # fmt: skip
 @option("What is timed", "--peers/--no-peers", default=True, show_default=True,
         help="Other packages as well, where they are installed.")  # fmt: skip

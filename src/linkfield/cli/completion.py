@@ -15,13 +15,13 @@ _SHELLS = ("bash", "zsh", "fish")
 def completion(shell: str) -> None:
     """Print the script that makes SHELL complete linkfield's commands, options and choices.
 
-    Put the first line into ~/.bashrc, the second into ~/.zshrc, or run the third once for fish;
-    then open a new shell.
+    Run the first line once, or put the second or third where your shell begins; then open a new
+    one.
 
     \b
-    Example: eval "$(linkfield completion bash)"
-             eval "$(linkfield completion zsh)"
-             linkfield completion fish > ~/.config/fish/completions/linkfield.fish
+    Example: linkfield completion fish > ~/.config/fish/completions/linkfield.fish
+             eval "$(linkfield completion bash)"    in ~/.bashrc
+             eval "$(linkfield completion zsh)"     in ~/.zshrc
     """  # noqa: D301
     click.echo(script(shell), nl=False)
 
