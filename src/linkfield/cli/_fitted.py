@@ -12,6 +12,7 @@ import numpy as np
 
 from ..constraints import Constraints
 from ._mistakes import Mistake
+from ._outputs import check_width, load_model, read_classes, read_record
 
 __all__ = ["Saved", "opened"]
 
@@ -27,11 +28,9 @@ def opened(source: Path, data: Path | None, constraints: Path | None) -> Saved:
     constraints : Path or None
         Other constraints than those of the fit.
     """
-    from .predict import _load
-
     if not source.exists():
         raise Mistake(f"{source} does not exist; give a folder that `linkfield fit` wrote")
-    model, about = _load(source)
+    model, about = load_model(source)
     folder = source if source.is_dir() else None
     if folder is None and (source.parent / "run.json").exists():
         folder = source.parent
@@ -72,9 +71,7 @@ class Saved:
     @cached_property
     def run(self) -> dict[str, Any]:
         """The record of the fit; empty if there is none."""
-        from .evaluate import _run
-
-        return {} if self.folder is None else _run(self.folder)
+        return {} if self.folder is None else read_record(self.folder)
 
     # ------------------------------------------------------------------ rows
 
@@ -131,12 +128,11 @@ class Saved:
     def X(self) -> Any:
         """The rows as the clustering step sees them."""
         from ._preparation import through
-        from .predict import _check_width
 
         data, steps = self.rows, list(getattr(self.model, "steps", [("cluster", self.model)]))
         X = data.X if data.texts is None else np.array(data.texts, dtype=object)
         if data.texts is None:
-            _check_width(steps[0][1], X, self.about)
+            check_width(steps[0][1], X, self.about)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of names, which were checked in reading
             return through(steps[:-1], X)
@@ -198,12 +194,10 @@ class Saved:
 
     def _labels(self) -> Any:
         """Return the labels that the fit was given, where it read them as pairs."""
-        from .evaluate import _classes
-
         file = None if self.folder is None else self.folder / "known_labels.csv"
         apart = getattr(self.step, "label_reading", "absolute") == "absolute"
         if file is None or not file.exists() or apart:
             return None
-        given = _classes(file, "id", "label")
+        given = read_classes(file, "id", "label")
         names = range(len(self.step.labels_)) if self.ids is None else self.ids
         return np.array([given.get(str(name)) for name in names], dtype=object)

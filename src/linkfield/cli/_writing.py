@@ -182,7 +182,11 @@ def write_report(result: Result) -> None:
         sample_id=None if named else result.data.sample_id,  # the pairs have it
         feature_names=result.prepared.feature_names,
         before=_before(result),
-        about={"data": ask.data.name, "scaling": result.prepared.scale},
+        about={
+            "data": ask.data.name,
+            "scaling": result.prepared.scale,
+            "cluster_names": result.names,
+        },
     )
 
 

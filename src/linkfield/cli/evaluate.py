@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 import numpy as np
@@ -16,6 +15,7 @@ from rich.table import Table
 from ._estimators import as_json as plain
 from ._help import GroupedCommand, option
 from ._mistakes import Mistake, mistakes
+from ._outputs import Clusters, read_classes, read_clusters, read_record
 from ._summary import output, print_json
 
 __all__ = ["evaluate"]
@@ -61,10 +61,10 @@ def evaluate(
     """  # noqa: D301
     folder = labels if labels.is_dir() else None
     with mistakes(reading=True):
-        found = _clusters(labels)
-        run = {} if folder is None else _run(folder)
+        found = read_clusters(labels)
+        run = {} if folder is None else read_record(folder)
         column = id_column or run.get("input", {}).get("id_column") or (None if run else "id")
-        classes = _classes(truth, None if no_ids else column, label_column)
+        classes = read_classes(truth, None if no_ids else column, label_column)
         joined = _joined(found, classes, truth)
         pairs = _pairs(constraints, folder, found.ids)
         told = _told(pairs, folder, found.ids)
@@ -79,61 +79,7 @@ def evaluate(
         _show(scores, output())
 
 
-class Clusters(NamedTuple):
-    """The ids of rows, as text, and their clusters."""
-
-    ids: NDArray[np.object_]
-    cluster: NDArray[np.int64]
-
-
 # ------------------------------------------------------------------- reading
-
-
-def _clusters(labels: Path) -> Clusters:
-    """Read the table of labels."""
-    from ..io import read_data
-
-    file = labels / "labels.csv" if labels.is_dir() else labels
-    if labels.is_dir() and not file.exists():
-        raise Mistake(f"{labels} holds no labels.csv; give a folder that `linkfield fit` wrote")
-    data = read_data(file, id_column="id", label_column="cluster", text_column="cluster")
-    assert data.labels is not None and data.sample_id is not None
-    if any(not isinstance(k, int) for k in data.labels):
-        raise Mistake(f"{file}: the column 'cluster' must hold a whole number in every row")
-    return Clusters(_as_text(data.sample_id), np.array(data.labels.tolist(), dtype=np.int64))
-
-
-def _as_text(ids: Any) -> NDArray[np.object_]:
-    """Return ids as text: 7 in one file and "7" in another are the same row."""
-    out = np.empty(len(ids), dtype=object)
-    out[:] = [str(v) for v in ids.tolist()]
-    return out
-
-
-def _run(folder: Path) -> dict[str, Any]:
-    """Return the record of a fit, empty if there is none."""
-    try:
-        found = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _classes(truth: Path, id_column: str | None, label_column: str) -> dict[str, Any]:
-    """Return the class of every row that has one, by its id."""
-    from ..io import read_data
-    from ._reading import reads_labels
-
-    if reads_labels(truth):  # svmlight, where classes stand in front of every row
-        data = read_data(truth)
-    else:
-        data = read_data(
-            truth, id_column=id_column, label_column=label_column, text_column=label_column
-        )
-    assert data.labels is not None
-    rows = range(len(data.labels))
-    ids = [str(k) for k in rows] if data.sample_id is None else _as_text(data.sample_id).tolist()
-    return {i: c for i, c in zip(ids, data.labels.tolist(), strict=True) if c is not None}
 
 
 def _joined(found: Clusters, classes: dict[str, Any], truth: Path) -> list[Any]:
@@ -163,7 +109,7 @@ def _told(pairs: Any, folder: Path | None, ids: Any) -> NDArray[np.int64]:
     rows = [] if pairs is None else [pairs.tied_rows()]
     file = None if folder is None else folder / "known_labels.csv"
     if file is not None and file.exists():
-        given = _classes(file, "id", "label")
+        given = read_classes(file, "id", "label")
         rows.append(np.flatnonzero([i in given for i in ids.tolist()]))
     return np.unique(np.concatenate(rows)).astype(np.int64) if rows else np.empty(0, np.int64)
 

@@ -165,9 +165,9 @@ def _before(saved: Saved, X: Any, before: str) -> Any:
         K = len(getattr(saved.step, "cluster_centers_", getattr(saved.step, "means_", ())))
         measure = getattr(saved.step, "distortion", "euclidean")
         return HMRFKMeans(K, distortion=measure, metric="identity", random_state=0).fit(X).labels_
-    from .evaluate import _clusters
+    from ._outputs import read_clusters
 
-    found = _clusters(Path(before))
+    found = read_clusters(Path(before))
     place = {name: i for i, name in enumerate(found.ids.tolist())}
     ids = range(X.shape[0]) if saved.ids is None else saved.ids
     missing = [name for name in ids if str(name) not in place]

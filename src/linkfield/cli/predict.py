@@ -11,6 +11,7 @@ import numpy as np
 
 from ._help import GroupedCommand, option
 from ._mistakes import Mistake, mistakes
+from ._outputs import check_width, load_model
 from ._progress import Teller, teller
 from ._summary import output, print_json
 
@@ -52,7 +53,7 @@ def predict(
     tell = teller(quiet)
     _check_out(out, force)
     with tell.stage("model", f"loading {model}"), mistakes(reading=True):
-        loaded, about = _load(model)
+        loaded, about = load_model(model)
     if no_ids:
         about["id_column"] = None
     elif id_column is not None:
@@ -89,17 +90,6 @@ def _check_out(out: Path, force: bool) -> None:
         raise Mistake(f"--out {out} holds something else; choose another name, or say --force")
 
 
-def _load(model: Path) -> tuple[Any, dict[str, Any]]:
-    """Return the model and what is known of its making."""
-    from ..io import load, read_about
-
-    file = model / "model.skops" if model.is_dir() else model
-    if model.is_dir() and not file.exists():
-        raise Mistake(f"{model} holds no model.skops; give a folder that `linkfield fit` wrote")
-    about = read_about(file)
-    return load(file), about
-
-
 def _read(data: Path, about: dict[str, Any]) -> Any:
     """Read the columns that the model was made with."""
     from ..io import read_data
@@ -125,7 +115,7 @@ def _write(model: Any, data: Any, about: dict[str, Any], out: Path) -> Any:
     estimator, before = steps[-1][1], steps[:-1]
     X = data.X if data.texts is None else np.array(data.texts, dtype=object)
     if data.texts is None:
-        _check_width(steps[0][1], X, about)
+        check_width(steps[0][1], X, about)
     K = len(getattr(estimator, "cluster_centers_", getattr(estimator, "means_", ())))
     sizes = np.zeros(K, dtype=np.int64)
 
@@ -139,16 +129,6 @@ def _write(model: Any, data: Any, about: dict[str, Any], out: Path) -> Any:
     with replacing(out) as raw:
         write_labels(raw, counted(), data.sample_id, names, delimiter=delimiter)
     return sizes
-
-
-def _check_width(first: Any, X: Any, about: dict[str, Any]) -> None:
-    """Refuse rows of another width than the model's; formats without names cannot say more."""
-    wanted = getattr(first, "n_features_in_", X.shape[1])
-    if X.shape[1] != wanted:
-        raise Mistake(
-            f"the model was made with {wanted} columns, and the data has {X.shape[1]}; give the "
-            f"same columns as in {about.get('data', 'the fit')}"
-        )
 
 
 def _record(

@@ -153,5 +153,5 @@ def _no_column(file: Path, names: Sequence[str], name: Any) -> str:
     near = difflib.get_close_matches(str(name), [n for n in names if n], n=3, cutoff=0.6)
     folded = [n for n in names if n.lower() == str(name).lower()]
     near = list(dict.fromkeys([*folded, *near]))
-    hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
-    return f"{file} has no column {name!r}; {hint}It has {readable(list(names), 12)}"
+    hint = f"did you mean {' or '.join(map(repr, near))}? It" if near else "it"
+    return f"{file} has no column {name!r}; {hint} has {readable(list(names), 12)}"
