@@ -29,14 +29,16 @@ def flowers(tmp_path):
 
 
 def holds(line, part, base):
-    """The ratio is the quotient of the medians that are reported, and lies in its spread."""
+    """The ratio is the quotient of the medians that are reported.
+
+    It may lie outside the ratios of single rounds, of which there are few here.
+    """
     if line[part] is None or base[part] is None:
         assert line[f"{part}_ratio"] is None
         return
     ratio = line[f"{part}_ratio"]
     assert ratio["median"] == pytest.approx(line[part]["median"] / base[part]["median"])
-    assert ratio["low"] <= ratio["median"] * (1 + 1e-9)
-    assert ratio["high"] >= ratio["median"] * (1 - 1e-9)
+    assert ratio["low"] <= ratio["high"]
     assert line[part]["low"] <= line[part]["median"] <= line[part]["high"]
 
 
