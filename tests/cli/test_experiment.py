@@ -110,3 +110,13 @@ def test_help_has_examples():
         result = CliRunner().invoke(main, ["experiment", *args, "--help"])
         assert result.exit_code == 0
         assert "Example:" in result.output
+
+
+def test_all_leaves_out_what_has_no_data(command, tmp_path, monkeypatch):
+    monkeypatch.setattr(experiments, "names", lambda: ("basu2004", "bilenko2004"))
+    result = command("run", "all", "--quick")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.split() == ["results/bilenko2004.csv"]
+    assert result.stderr.startswith("basu2004: left out; 20newsgroups.jsonl.gz is needed")
+    alone = command("run", "basu2004", "--quick")
+    assert alone.exit_code == 2 and "is needed" in alone.stderr

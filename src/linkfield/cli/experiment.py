@@ -79,7 +79,7 @@ def run(
     out: Path,
     data: Path | None,
 ) -> None:
-    """Run experiments by NAME, or ``all`` of them.
+    """Run experiments by NAME, or ``all`` of them whose data is there.
 
     What has been run is not run again: the same command goes on where it was stopped, and more
     --runs add to those that are there.
@@ -96,7 +96,8 @@ def run(
         raise Mistake(
             f"there is no experiment {unknown[0]!r}; there are {', '.join(known)}, and 'all'"
         )
-    chosen = known if "all" in names else dict.fromkeys(names)
+    whatever = "all" in names
+    chosen = known if whatever else dict.fromkeys(names)
     for name in chosen:
         try:
             with _progress(name) as report:
@@ -108,6 +109,9 @@ def run(
             click.echo(f"{name}: stopped; the same command goes on from here", err=True)
             raise click.exceptions.Exit(130) from None
         except (OSError, ValueError) as error:
+            if whatever and isinstance(error, experiments.MissingDataError):
+                click.echo(f"{name}: left out; {said(error)}", err=True)
+                continue
             if getattr(error, "__notes__", None):  # a fit failed: not the user's mistake
                 raise
             raise Mistake(f"{name}: {said(error)}") from None

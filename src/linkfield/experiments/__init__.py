@@ -12,18 +12,37 @@ from typing import TYPE_CHECKING, Any
 from .synthetic import four_gaussians
 
 if TYPE_CHECKING:
+    from ._files import MissingDataError
     from .draws import Known
     from .helpful import ConstraintsHelp, constraints_help
     from .protocol import Experiment, Fit, Method, Source, Task, fitted, stored
     from .runner import run
 
 __all__ = [
-    "ConstraintsHelp", "Experiment", "Fit", "Known", "Method", "Source", "Task",
-    "constraints_help", "fitted", "four_gaussians", "get", "names", "run", "stored",
-]  # fmt: skip
+    "ConstraintsHelp",
+    "Experiment",
+    "Fit",
+    "Known",
+    "Method",
+    "MissingDataError",
+    "Source",
+    "Task",
+    "constraints_help",
+    "fitted",
+    "four_gaussians",
+    "get",
+    "names",
+    "run",
+    "stored",
+]
 
 #: Where names that are not of the protocol live.
-_HOMES = {"ConstraintsHelp": "helpful", "constraints_help": "helpful", "run": "runner"}
+_HOMES = {
+    "ConstraintsHelp": "helpful",
+    "MissingDataError": "_files",
+    "constraints_help": "helpful",
+    "run": "runner",
+}
 
 #: The module of every experiment; it is imported when the experiment is asked for.
 _MODULES = {
