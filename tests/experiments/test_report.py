@@ -183,6 +183,7 @@ def test_best_is_bold_and_harm_is_listed(markdown: str) -> None:
     assert "| law2005-teachers | wdbc | hard | accuracy |" in harm
     assert "(significant)" in harm
     assert "posterior" not in harm and "MPC-KMeans |" not in harm
+    assert "Why, in law2005-teachers, hard" in markdown
 
 
 def test_table_2_stands_beside_the_papers(markdown: str) -> None:
