@@ -101,6 +101,7 @@ def film():
         with output_folder(out, force=False) as new:
             run = run_fit(request, Filmed(record), new)
         summary(run, out, record)
+        record.print()  # or the picture would cut the underscores of the last line
     return record
 
 
