@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from .. import __version__
-from ._help import Later
+from ._program import Program
 
 __all__ = ["main"]
 
@@ -28,7 +28,7 @@ COMMANDS = {
 
 
 @click.group(
-    cls=Later,
+    cls=Program,
     later={name: (f"{__name__}.{m}", a, told) for name, (m, a, told) in COMMANDS.items()},
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

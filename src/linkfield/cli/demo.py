@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from ..constraints import Constraints
 from ..estimators import HMRFKMeans
 from ..evaluation import normalized_mutual_info, pairwise_f_score
+from ._mistakes import Mistake, mistakes
 
 __all__ = ["demo"]
 
@@ -59,7 +61,9 @@ def demo(data: str, draws: int, seed: int, out: Path, width: int | None) -> None
     """
     console = Console(width=width)
     if not out.parent.is_dir():
-        raise click.UsageError(f"the folder {out.parent} does not exist; make it, or change --out")
+        raise Mistake(f"the folder {out.parent} does not exist; make it, or change --out")
+    if not os.access(out.parent, os.W_OK):
+        raise Mistake(f"cannot write to {out.parent.resolve()} (no permission); change --out")
     bunch = DATA[data]()
     X, y = bunch.data, bunch.target
     names = [str(name) for name in bunch.feature_names]
@@ -164,7 +168,8 @@ def _picture(
     scores = [normalized_mutual_info(y, labels) for labels in (before, model.labels_)]
     titles = (f"k-means (NMI {scores[0]:.2f})", f"linkfield, {n} constraints ({scores[1]:.2f})")
     weights = _feature_weights(model)
-    path = before_after(
-        X, before, model.labels_, known, out, weights=weights, titles=titles, truth=y
-    )
-    console.print(f"Before and after: [bold]{path}[/bold]\n")
+    with mistakes():
+        path = before_after(
+            X, before, model.labels_, known, out, weights=weights, titles=titles, truth=y
+        )
+    console.print(f"Before and after, of the first draw: [bold]{path}[/bold]\n")

@@ -157,8 +157,10 @@ class FeatureWeightsDisplay(Display):
         axis.barh(np.arange(len(values)), values,
                   **{"color": look.colour(0), "height": 0.72, **style})  # fmt: skip
         share = self.variance is not None
+        # Shares of many features are small: as many digits as tell the bars apart.
+        digits = 1 if values.max(initial=0) > 0.01 else 3
         for y, value in enumerate(values):
-            text = f"{value:.1%}" if share else f"{value:.3g}"
+            text = f"{value:.{digits}%}" if share else f"{value:.3g}"
             axis.annotate(text, (value, y), (3, 0), textcoords="offset points", va="center",
                           fontsize=8, color=look.ink)  # fmt: skip
         dress(axis, look, grid="x")
@@ -168,7 +170,7 @@ class FeatureWeightsDisplay(Display):
             from matplotlib.ticker import PercentFormatter
 
             axis.xaxis.set_major_formatter(
-                PercentFormatter(1.0, decimals=0 if values[0] > 0.05 else 1)
+                PercentFormatter(1.0, decimals=0 if values[0] > 0.05 else digits)
             )
 
     def _fields(self, axis: Any, look: Theme) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..constraints import violated_pairs
+from ..constraints.conflicts import count_conflicts
 from ..plots.reading import Fitted, Links, link_costs
 from ._fit_summary import kept_counts
 from ._words import count, name_of, number, one_line
@@ -82,13 +83,14 @@ def _recorded(found: Fitted, ids: Any) -> list[Block]:
 
 def conflict_blocks(found: Fitted) -> list[Block]:
     """Write contradictions out: the chain of must-links, and the cannot-link at its ends."""
-    conflicts = found.constraints.conflicts()
-    if not conflicts:
+    number_of = count_conflicts(found.constraints)
+    if not number_of:
         return []
+    conflicts = found.constraints.conflicts(limit=MOST_CONFLICTS)
     blocks: list[Block] = [
         Heading(3, "Contradictions"),
         Note(
-            f"The constraints contradict each other in {count(len(conflicts), 'place')}: whatever "
+            f"The constraints contradict each other in {count(number_of, 'place')}: whatever "
             "the clusters, some of them must be violated. `Constraints.repair()`, or `linkfield "
             "constraints repair`, drops the cheapest that will do."
         ),
@@ -96,11 +98,11 @@ def conflict_blocks(found: Fitted) -> list[Block]:
     lines = [
         [one_line("–".join(str(v) for v in c.chain)), one_line(f"{c.cannot[0]}–{c.cannot[1]}"),
          number(c.weight)]
-        for c in conflicts[:MOST_CONFLICTS]
+        for c in conflicts
     ]  # fmt: skip
     footer = "The shortest chains first."
-    if len(conflicts) > len(lines):
-        footer += f" {len(conflicts) - len(lines):,} more are not listed."
+    if number_of > len(lines):
+        footer = f"Short chains; {number_of - len(lines):,} more are not listed."
     header = ["must-links", "cannot-link", "its weight"]
     return [*blocks, Table(header, lines, footer, words=frozenset({1}))]
 
