@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from linkfield import ConstrainedGaussianMixture
+from linkfield import ConstrainedGaussianMixture, Constraints
 from linkfield.estimation import CovariancePrior
 from linkfield.estimation.gaussians import GAUSSIANS
 from linkfield.exceptions import ContradictionError, InfeasibleConstraintsError
@@ -268,3 +268,21 @@ def test_empty_groups_are_inert():
     assert_allclose(a.group_posterior_[2], a.weights_)
     none = groups_of([], n_groups=0)
     assert fitted(mixture(2), DATA, groups=none).enforcement_posterior_.shape == (0,)
+
+
+def test_labels_and_links_of_the_same_rows_go_together():
+    """A row that has a label and a must-link follows one group, that of its class."""
+    X, y = load_iris(return_X_y=True)
+    known = np.full(150, -1)
+    known[::8] = y[::8]
+    pairs = Constraints.from_labels(y, n_pairs=30, random_state=0)
+    ids = [f"flower-{i}" for i in range(150)]
+    named = Constraints.from_labels(y, n_pairs=30, random_state=0, sample_id=ids)
+    both = ConstrainedGaussianMixture(3, random_state=0)
+    both.fit(X, constraints=pairs, partial_labels=known)
+    joined = ConstrainedGaussianMixture(3, random_state=0)
+    joined.fit(X, constraints=pairs | Constraints.from_labels(known))
+    by_id = ConstrainedGaussianMixture(3, random_state=0)
+    by_id.fit(X, constraints=named, partial_labels=known, sample_id=ids)
+    for other in (joined, by_id):
+        assert_array_equal(both.means_, other.means_)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..constraints import Groups, readable
+from ..constraints import Constraints, Groups, readable
 from ..constraints.labels import labelled_rows
 from ..estimation.group_structure import MOST_SUBSET_GROUPS, GroupArrays
 from ._inputs import _aligned
@@ -63,15 +63,18 @@ def known_groups(
     known = Knowledge.nothing()
     if groups is not None:
         known = known.joined(_from_user(groups, n_rows, sample_id))
+    if partial_labels is not None and len(partial_labels) != n_rows:
+        raise ValueError(
+            f"partial_labels has {len(partial_labels)} entries but X has {n_rows} rows; use -1 for "
+            "rows whose label is unknown"
+        )
     if constraints is not None:
         pairs = _aligned(constraints, n_rows, sample_id)
+        if partial_labels is not None:  # a labelled row brings what is linked to it into its class
+            pairs |= Constraints.from_labels(partial_labels, sample_id=pairs.sample_id)
+            partial_labels = None
         known = known.joined(_read(Groups.from_constraints(pairs, UNKNOWN)))
     if partial_labels is not None:
-        if len(partial_labels) != n_rows:
-            raise ValueError(
-                f"partial_labels has {len(partial_labels)} entries but X has {n_rows} rows; use "
-                "-1 for rows whose label is unknown"
-            )
         # Many classes that are all apart could not be solved exactly (maths.md 6.8).
         few = len(labelled_rows(partial_labels)[2]) <= MOST_SUBSET_GROUPS
         apart = UNKNOWN if few else None
