@@ -21,6 +21,7 @@ _WORDS = {
     ", or drop what is said of those rows with align(sample_id, missing='drop')": "",
     "if these are ids, pass sample_id=": "if these are ids, say --id-column",
     "sample_id must name every row once": "the id column must name every row once",
+    "Constraints.repair()": "`linkfield constraints repair`",
     "raise n_clusters, or read the labels relationally (HMRFKMeans)": "raise --clusters",
 }
 
