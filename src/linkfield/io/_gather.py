@@ -146,8 +146,8 @@ class Gather:
         self.n += n
         self.ids.extend(block.ids)
         self.texts.extend(block.texts)
-        # One object for all equal labels: there are few.
-        self.labels.extend(self._kept.setdefault(v, v) for v in block.labels)
+        # One object for all equal labels: there are few. True and 1 are not one label.
+        self.labels.extend(self._kept.setdefault((type(v), v), v) for v in block.labels)
 
     def vectors(self, cells: Sequence[Any], places: Sequence[int]) -> NDArray[np.float64]:
         """Return the cells of the embedding column as rows, all of one length."""
@@ -203,7 +203,7 @@ class Gather:
         return Data(
             X=X,
             sample_id=as_ids(self.file, self.ids, text_only) if picked.id is not None else None,
-            labels=as_labels(self.labels) if picked.label is not None else None,
+            labels=as_labels(self.labels, text_only) if picked.label is not None else None,
             texts=self.texts if picked.text is not None else None,
             feature_names=None if X is None else self._names(X.shape[1]),
             path=self.file,
