@@ -17,7 +17,7 @@ from scipy import sparse
 
 from ..constraints import readable
 from ._cells import as_ids, as_labels
-from ._columns import Picked, Wish, pick
+from ._columns import Picked, Wish, check_single, pick
 from ._gather import Data, Defects
 
 __all__ = ["read_npy", "read_npz", "read_svmlight"]
@@ -258,6 +258,7 @@ def _chosen(
     names = [str(j) for j in range(X.shape[1])] if given is None else [str(v) for v in given]
     every = wish in (Wish(), Wish(exact=True))
     picked = Picked(tuple(names)) if every else pick(file, names, _textual(wish), lambda _: True)
+    check_single(file, names, picked)
     at = {name: j for j, name in enumerate(names)}
     data = None
     if not wish.no_numbers:
