@@ -423,7 +423,7 @@ def test_labels_of_parquet(column, labels, tmp_path):
 @pytest.mark.parametrize(
     ("cells", "labels"),
     [
-        ("true 1 1.0 false null", ["true", "1", "1.0", "false", None]),
+        ("true 1 1.0 false null", ["true", "1", "1", "false", None]),
         ("true false true", [True, False, True]),
         ("1 1.0 -1.0 2", [1, 1, None, 2]),
         ('1 "1" 2.0', [1, "1", 2.0]),

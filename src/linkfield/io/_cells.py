@@ -122,7 +122,11 @@ def _is_whole_number(value: Any) -> bool:
 
 def _as_text(label: Any) -> str | None:
     """Return a label of a column that mixes true and false with others as JSON has it."""
-    return label if label is None or isinstance(label, str) else json.dumps(label, default=str)
+    if label is None or isinstance(label, str):
+        return label
+    if not isinstance(label, bool) and _is_whole_number(label):
+        label = int(label)  # 1 and 1.0 are one number
+    return json.dumps(label, default=str)
 
 
 def as_ids(file: Path, values: Sequence[Any], text_only: bool) -> NDArray[Any]:
