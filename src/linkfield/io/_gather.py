@@ -24,7 +24,7 @@ class Data:
     Attributes
     ----------
     X : array (n, d), CSR array or None
-        None where only texts were read.
+        None where only texts, ids or labels were read.
     sample_id : array (n,) or None
         The id of every row; without, rows are 0..n-1.
     labels : object array (n,) or None
@@ -35,6 +35,8 @@ class Data:
     path : Path or None
     left_out : list of str
         Columns that were not read although nobody excluded them: text, dates, vectors.
+    zero_based : bool or None
+        Whether the columns of an svmlight file count from 0; None for other files.
     """
 
     X: Any
@@ -44,11 +46,16 @@ class Data:
     feature_names: list[str] | None
     path: Path | None
     left_out: list[str] = field(default_factory=list)
+    zero_based: bool | None = None
+    _counted: int | None = None
 
     @property
     def n_rows(self) -> int:
         """The number of rows."""
-        return len(self.texts or ()) if self.X is None else int(self.X.shape[0])
+        if self.X is not None:
+            return int(self.X.shape[0])
+        beside = (self.texts, self.sample_id, self.labels)
+        return next((len(v) for v in beside if v is not None), self._counted or 0)
 
     def __repr__(self) -> str:
         shape = "no numbers" if self.X is None else f"{self.X.shape[1]} columns"
@@ -62,6 +69,7 @@ class Defects:
 
     file: Path
     place: str = "line"
+    embedding: bool = False
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     first: dict[str, tuple[int, str]] = field(default_factory=dict)
 
@@ -82,15 +90,21 @@ class Defects:
         for kind, counts in self.counts.items():
             total = sum(counts.values())
             place, column = self.first[kind]
-            many = "" if len(counts) == 1 else f" in {len(counts)} columns"
+            parts = "entries of the vectors" if self.embedding else "columns"
+            many = "" if len(counts) == 1 else f" in {len(counts)} {parts}"
             what = {
                 "missing": f"{total:,} empty or NaN cell{'s' * (total > 1)}",
                 "infinite": f"{total:,} infinite number{'s' * (total > 1)}",
             }[kind]
+            remedy = (
+                "fill them in, or drop these rows"
+                if self.embedding  # of which no part can be excluded
+                else "fill them in, drop these rows, or exclude the "
+                f"column{'s' * (len(counts) > 1)} {readable(list(counts))}"
+            )
             raise ValueError(
                 f"{self.file}: {what} where numbers are needed{many}, the first in {self.place} "
-                f"{place}, column {column!r}; fill them in, drop these rows, or exclude the "
-                f"column{'s' * (len(counts) > 1)} {readable(list(counts))}"
+                f"{place}, column {column!r}; {remedy}"
             )
 
 
@@ -111,7 +125,7 @@ class Gather:
 
     def __init__(self, file: Path, picked: Picked, dtype: Any, place: str = "line") -> None:
         self.file, self.picked, self.dtype = file, picked, dtype
-        self.defects = Defects(file, place)
+        self.defects = Defects(file, place, picked.embedding is not None)
         self.n = 0
         self.ids: list[Any] = []
         self.labels: list[Any] = []
@@ -139,8 +153,8 @@ class Gather:
         self.n += n
         self.ids.extend(block.ids)
         self.texts.extend(block.texts)
-        # One object for all equal labels: there are few.
-        self.labels.extend(self._kept.setdefault(v, v) for v in block.labels)
+        # One object for all equal labels: there are few. True and 1 are not one label.
+        self.labels.extend(self._kept.setdefault((type(v), v), v) for v in block.labels)
 
     def vectors(self, cells: Sequence[Any], places: Sequence[int]) -> NDArray[np.float64]:
         """Return the cells of the embedding column as rows, all of one length."""
@@ -196,9 +210,10 @@ class Gather:
         return Data(
             X=X,
             sample_id=as_ids(self.file, self.ids, text_only) if picked.id is not None else None,
-            labels=as_labels(self.labels) if picked.label is not None else None,
+            labels=as_labels(self.labels, text_only) if picked.label is not None else None,
             texts=self.texts if picked.text is not None else None,
             feature_names=None if X is None else self._names(X.shape[1]),
             path=self.file,
             left_out=list(picked.left_out),
+            _counted=self.n,
         )

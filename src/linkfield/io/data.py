@@ -44,6 +44,9 @@ def read_data(
     text_column: str | int | None = None,
     embedding_column: str | int | None = None,
     dtype: Any = np.float64,
+    exact: bool = False,
+    n_features: int | None = None,
+    zero_based: bool | None = None,
 ) -> Data:
     r"""Read rows to cluster from a file.
 
@@ -59,13 +62,15 @@ def read_data(
     columns : names, optional
         The columns of X, in this order. Patterns such as "gene_*" and positions (from 0) will do.
         By default these are all columns of numbers that have no other part; none if a text or an
-        embedding column is named.
+        embedding column is named. An empty list reads ids, labels and texts alone, whatever the
+        other columns hold: X is None then.
     exclude : names, optional
         Columns that are not read.
     id_column : name, optional
         The ids of the rows, which constraints may name. In an ``.npz`` file also an array.
     label_column : name, optional
-        What is known of the rows' classes; empty, missing and -1 mean unknown.
+        What is known of the rows' classes; empty, missing and -1 mean unknown, and in CSV files
+        also NA, N/A, NaN, NULL, None and ?, as for numbers.
     text_column : name, optional
         Texts, to be turned into numbers by TF-IDF or the like.
     embedding_column : name, optional
@@ -73,12 +78,20 @@ def read_data(
         spaces between them.
     dtype : float64, float32 or None
         The numbers of X; None keeps float32 where the file has it.
+    exact : bool, default False
+        Take names as they are: * and ? in them stand for nothing else.
+    n_features : int, optional
+        How many columns an svmlight file has; without it, as many as occur. Other files say so
+        themselves.
+    zero_based : bool, optional
+        Whether the columns of an svmlight file count from 0; without it, they do if there is a
+        column 0.
 
     Returns
     -------
     Data
-        With ``X``, ``sample_id``, ``labels``, ``texts``, ``feature_names``, ``path`` and
-        ``left_out``, the columns that were passed over.
+        With ``X``, ``sample_id``, ``labels``, ``texts``, ``feature_names``, ``path``,
+        ``left_out``, the columns that were passed over, and ``zero_based``.
 
     Raises
     ------
@@ -90,7 +103,9 @@ def read_data(
     Notes
     -----
     A file is read in blocks; little more than X is held in memory. In a CSV file ids and labels
-    are integers if all of them are whole numbers ("7", and "7.0" for labels), else text. In an
+    are integers if all of them are whole numbers ("7", and "7.0" for labels), else text: where
+    there is "007" or "1e3", all stay as they are written. In JSON lines, true and 1 are two labels,
+    "true" and "1". In an
     svmlight file the labels are those in front; where these are -1 and 1 only, both are classes.
 
     Examples
@@ -113,6 +128,8 @@ def read_data(
     kind = None if dtype is None else np.dtype(dtype)
     if kind not in (None, np.float64, np.float32):
         raise ValueError(f"dtype must be float64, float32 or None; got {dtype!r}")
+    if n_features is not None and n_features < 1:
+        raise ValueError(f"n_features must be at least 1; got {n_features!r}")
     _check_beginning(file, "gzip" if packed else form)
     wish = Wish(
         None if columns is None else _listed(columns),
@@ -121,13 +138,14 @@ def read_data(
         label_column,
         text_column,
         embedding_column,
+        exact,
     )
     if form == "npy":
         return read_npy(file, wish, kind)
     if form == "npz":
         return read_npz(file, wish, kind)
     if form == "svmlight":
-        return read_svmlight(file, packed, wish, kind)
+        return read_svmlight(file, packed, wish, kind, n_features, zero_based)
     if form == "parquet":
         return read_parquet_data(file, wish, kind)
     if form == "json":
