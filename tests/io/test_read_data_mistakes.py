@@ -397,3 +397,14 @@ def test_parquet_without_pyarrow(tmp_path, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", hidden)
     with pytest.raises(ImportError, match=r"pip install 'linkfield\[io\]'"):
         read_data(tmp_path / "x.parquet")
+
+
+@pytest.mark.parametrize("cell", ["36,6", "1,234", "-0,5", "1,234,567.5"])
+def test_numbers_with_commas_are_not_left_out_unseen(tmp_path, cell):
+    file = tmp_path / "commas.csv"
+    file.write_text(f"x;y;note\n1;{cell};a, b\n2;{cell};\n3;;c\n")
+    with pytest.raises(ValueError, match=f"column 'y' looks like numbers with commas .*{cell}"):
+        read_data(file)
+    assert read_data(file, exclude=["y"]).feature_names == ["x"]
+    file.write_text(f"x;y\n1;{cell}\n2;two, three\n3;four\n")  # mostly text
+    assert read_data(file).left_out == ["y"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
@@ -114,6 +115,10 @@ def _no_header(names: list[str]) -> bool:
     return None not in numbers and names != counted
 
 
+#: Decimal commas, or commas between thousands.
+_COMMAS = re.compile(r"[-+]?\d+(,\d+)+(\.\d+)?")
+
+
 class _NumberColumns:
     """Says which columns hold numbers: at least as many as text, in the first lines."""
 
@@ -126,7 +131,21 @@ class _NumberColumns:
         cells = [values[at] for values in self.sample]
         with suppress(ValueError):
             return all(v == v for v in map(float, cells)) or self._mostly(cells)
-        return self._mostly(cells)
+        if self._mostly(cells):
+            return True
+        self._refuse_commas(name, cells)
+        return False
+
+    def _refuse_commas(self, name: str, cells: list[str]) -> None:
+        """Refuse numbers that are written with commas: as text they would be left out unseen."""
+        written = [cell for cell in cells if _COMMAS.fullmatch(cell.strip())]
+        others = [cell for cell in cells if cell.strip() and as_number(cell) is None]
+        if written and 2 * len(written) > len(others):
+            raise ValueError(
+                f"{self.source.file}: the column {name!r} looks like numbers with commas (found "
+                f"{written[0]!r}); write decimals with a point and thousands without a sign, or "
+                "exclude the column"
+            )
 
     @staticmethod
     def _mostly(cells: list[str]) -> bool:
