@@ -592,3 +592,11 @@ def test_lines_with_and_without_weights_are_read_back(ending, tmp_path):
     out = tmp_path / f"out.{ending}"
     lines.write(np.ones(3, dtype=bool), out)
     assert read_constraints(out) == lines.constraints == read_constraints(file)
+
+
+@pytest.mark.parametrize("sign", [";", "\t"])
+def test_csv_of_spreadsheets_that_write_semicolons(tmp_path, sign):
+    plain, other = tmp_path / "plain.csv", tmp_path / "other.csv"
+    plain.write_text("a,b,kind,weight\nx,y,must,0.5\ny,z,cannot,2\n")
+    other.write_text(plain.read_text().replace(",", sign))
+    assert read_constraints(other) == read_constraints(plain)

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from ._cells import MISSING, as_number, shortened
 from ._columns import Picked, Wish, pick
 from ._gather import Block, Data, Gather
-from .files import DELIMITERS
-from .tables import binary, csv_rows, fail, reading
+from .tables import binary, csv_rows, delimiter_of, fail, reading
 
 __all__ = ["read_csv"]
 
@@ -73,10 +72,7 @@ def read_csv(file: Path, form: str, packed: bool, wish: Wish, dtype: Any) -> Dat
 def _opened(file: Path, form: str, packed: bool) -> _Source:
     with reading(file, packed, _NEEDS, errors="surrogateescape") as stream:
         first = stream.readline()
-    delimiter = DELIMITERS[form]
-    if form == "csv" and "," not in first:
-        # As spreadsheets write CSV where the comma is the decimal point.
-        delimiter = next((d for d in ";\t" if d in first), ",")
+    delimiter = delimiter_of(form, first)
     with reading(file, packed, _NEEDS, errors="surrogateescape") as stream:
         rows = csv_rows(file, stream, delimiter)
         line, values = next(rows, (0, []))

@@ -10,8 +10,9 @@ import math
 import re
 import threading
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, TextIO
 
@@ -32,6 +33,7 @@ __all__ = [
     "check_folder",
     "check_names",
     "csv_rows",
+    "delimiter_of",
     "fail",
     "is_whole",
     "json_objects",
@@ -72,7 +74,7 @@ def read_lines(file: Path, layout: Layout) -> tuple[list[Line], bool]:
     with reading(file, packed, f"it needs the columns {layout}") as stream:
         if form == "json":
             return list(_json_lines(file, stream, layout)), False
-        return list(_csv_lines(file, stream, DELIMITERS[form], layout)), True
+        return list(_csv_lines(file, stream, form, layout)), True
 
 
 def read_parquet(file: Path, layout: Layout) -> Any:
@@ -149,7 +151,17 @@ class _LongCells:
 _long_cells = _LongCells()
 
 
-def csv_rows(file: Path, stream: TextIO, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def delimiter_of(form: str, first: str) -> str:
+    """Return what stands between the values, by a file's format and its first line.
+
+    Spreadsheets write CSV with semicolons where the comma is the decimal point.
+    """
+    if form == "csv" and "," not in first:
+        return next((d for d in ";\t" if d in first), ",")
+    return DELIMITERS[form]
+
+
+def csv_rows(file: Path, stream: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Read the lines of a CSV file, its header first; blank lines do not count."""
     # Strict: a quote that is never closed would swallow the rest of the file.
     reader = csv.reader(stream, delimiter=delimiter, strict=True)
@@ -172,9 +184,10 @@ def csv_rows(file: Path, stream: TextIO, delimiter: str) -> Iterator[tuple[int, 
         fail(file, reader.line_num, f"{error}; check the quotes")
 
 
-def _csv_lines(file: Path, stream: TextIO, delimiter: str, layout: Layout) -> Iterator[Line]:
+def _csv_lines(file: Path, stream: TextIO, form: str, layout: Layout) -> Iterator[Line]:
     """Read the lines of a CSV file by the names in its first line."""
-    rows = csv_rows(file, stream, delimiter)
+    top = stream.readline()
+    rows = csv_rows(file, chain([top], stream), delimiter_of(form, top))
     first = next(rows, None)
     if first is None:
         raise ValueError(f"{file} is empty; it needs the columns {layout}")
