@@ -144,6 +144,22 @@ def test_a_real_process_says_the_same(here):
         assert all(word in done.stderr.splitlines()[-1] for word in words)
 
 
+def process(*args, **how):
+    """Run ``python -m linkfield``."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(linkfield.__file__).parents[1])}
+    how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}
+    return subprocess.run(
+        [sys.executable, "-m", "linkfield", *args], text=True, check=False, env=environment, **how
+    )
+
+
+def test_python_m_is_the_command(here):
+    done = process("--version")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[:1] == ["linkfield,"]
+    assert process("--help").stdout.startswith("Usage: linkfield ")
+
+
 def test_contradictions_can_be_allowed(here):
     prepare(here)
     for remedy in (["--allow-contradictions"], ["--closure", "false"]):

@@ -12,7 +12,7 @@ import numpy as np
 
 from ._estimators import make_estimator
 from ._knowledge import number_of_clusters, read_knowledge, refuse_contradictions
-from ._mistakes import mistakes
+from ._mistakes import Mistake, mistakes
 from ._preparation import prepared_numbers, prepared_texts
 from ._progress import Teller
 from ._reading import describe_data, reads_labels
@@ -47,9 +47,23 @@ def run_fit(request: Request, tell: Teller, folder: Path) -> dict[str, Any]:
         write_result(result)
     if request.report:
         with job.stage("report", "drawing the report"):
-            write_report(result)
+            _report(result, tell)
     with mistakes():
         return write_record(result, tell, started=job.started, facts=job.input)
+
+
+def _report(result: Result, tell: Teller) -> None:
+    """Write the report; a picture that fails is told, but does not cost the fit."""
+    files = list(result.files)
+    try:
+        write_report(result)
+    except OSError:
+        raise  # then nothing else can be written, either
+    except Exception as error:
+        for name in set(result.files) - set(files):
+            (result.folder / name).unlink(missing_ok=True)
+        result.files[:] = files
+        tell.note(f"report.html is left out ({type(error).__name__}: {error})")
 
 
 class _Fitting:
@@ -87,7 +101,8 @@ class _Fitting:
         # Labels that nobody asked for may be the truth, which must not reach the fit.
         self.labels = None if ask.label_column is None else self.data.labels
         if self.labels is None and self.data.labels is not None:
-            self.tell.note("the labels in the file are not used; say --label-column label")
+            name = "label" if in_front else "labels"
+            self.tell.note(f"the labels in the file are not used; say --label-column {name}")
         describe_data(self.data, self.tell, ask.id_column)
 
     def know(self) -> None:
@@ -146,6 +161,11 @@ class _Fitting:
         what = f"fitting {type(model).__name__}, {self.clusters} clusters"
         with self.stage("fit", what), watching(self.tell):
             model.fit(self.prepared.X, **known)
+        if not np.isfinite(model.objective_):
+            raise Mistake(
+                f"the objective is {model.objective_}: the values are too large for distances "
+                "between them; rescale the columns, or say --scale minmax"
+            )
         if not model.converged_:
             self.tell.note(
                 f"the fit did not settle within {model.max_iter} iterations; raise --max-iter"

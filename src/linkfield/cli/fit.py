@@ -125,7 +125,9 @@ def fit(data: Path, out: Path, force: bool, quiet: bool, as_json: bool, **option
     request = Request(data=data, parameters=parameters, **options)
     tell = teller(quiet)
     try:
-        with output_folder(out, force=force) as folder:
+        with output_folder(
+            out, force=force, names=request.names, inputs=request.inputs
+        ) as folder:
             run = run_fit(request, tell, folder)
     except KeyboardInterrupt:
         click.echo("stopped; nothing was written", err=True)
