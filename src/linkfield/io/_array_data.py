@@ -60,6 +60,8 @@ def read_npz(file: Path, wish: Wish, dtype: Any) -> Data:
             if not isinstance(archive, np.lib.npyio.NpzFile):
                 raise ValueError("it is a single array; name it .npy")
             names = list(archive)
+            if wish.no_numbers and _all_beside(names, wish):
+                return _only_beside(file, archive, names, wish)
             if "format" in names and "shape" in names:
                 raw.seek(0)
                 X = sparse.load_npz(raw)
@@ -92,6 +94,36 @@ def _main(file: Path, archive: Any, names: list[str], wish: Wish) -> str:
     )
 
 
+def _all_beside(names: list[str], wish: Wish) -> bool:
+    """Whether ids and labels are arrays of their own, so that the data need not be read."""
+    asked = [name for name in (wish.id_column, wish.label_column) if name is not None]
+    there = {"sample_id", "labels"} & set(names)
+    return not wish.exclude and all(name in names for name in asked) and bool(asked or there)
+
+
+def _only_beside(file: Path, archive: Any, names: list[str], wish: Wish) -> Data:
+    _refuse_roles(file, wish)
+    found: list[list[Any] | None] = []
+    for name in (wish.id_column or "sample_id", wish.label_column or "labels"):
+        values = archive[name] if name in names else None
+        if values is not None and values.ndim != 1:
+            raise ValueError(
+                f"{file}: {name} has the shape {values.shape}; it needs one value a row"
+            )
+        found.append(None if values is None else values.tolist())
+    ids, labels = found
+    if ids is not None and labels is not None and len(ids) != len(labels):
+        raise ValueError(f"{file}: {len(ids)} ids and {len(labels)} labels; every row needs both")
+    return Data(
+        X=None,
+        sample_id=None if ids is None else as_ids(file, ids, text_only=False),
+        labels=None if labels is None else as_labels(labels),
+        texts=None,
+        feature_names=None,
+        path=file,
+    )
+
+
 def _beside(archive: Any, names: list[str], wish: Wish, main: str, X: Any) -> dict[str, Any]:
     """Return what stands beside the data: ids, labels, names of columns."""
     asked = {"sample_id": wish.id_column, "labels": wish.label_column, "feature_names": None}
@@ -116,23 +148,56 @@ def _beside(archive: Any, names: list[str], wish: Wish, main: str, X: Any) -> di
 # ---------------------------------------------------------------- svmlight
 
 
-def read_svmlight(file: Path, packed: bool, wish: Wish, dtype: Any) -> Data:
+def read_svmlight(
+    file: Path,
+    packed: bool,
+    wish: Wish,
+    dtype: Any,
+    n_features: int | None = None,
+    zero_based: bool | None = None,
+) -> Data:
     """Read an svmlight file as a sparse matrix; -1 and 1 alone are two classes."""
     from sklearn.datasets import load_svmlight_file
 
     if file.stat().st_size == 0:
         raise ValueError(f"{file} is empty; it needs a line 'label column:value ...' for every row")
     try:
-        X, y = load_svmlight_file(str(file), dtype=dtype or np.float64)
+        X, y = load_svmlight_file(str(file), dtype=dtype or np.float64, zero_based=True)
     except (ValueError, OverflowError, EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise ValueError(_blamed(file, packed, error)) from None
     if not X.shape[0]:
         raise ValueError(f"{file} has no rows; give a file with data")
+    first = int(X.indices.min(initial=X.shape[1])) if X.nnz else 0
+    if zero_based is None:
+        zero_based = first == 0
+    X = _as_wide(file, X, first, n_features, zero_based)
     labels = as_labels(y.tolist())
     if set(np.unique(y)) == {-1.0, 1.0}:
         labels[:] = y.astype(int).tolist()
     found = _chosen(file, X, wish, dtype, {"labels": labels})
-    return replace(found, labels=labels)
+    if wish.label_column is None:
+        found = replace(found, labels=labels)
+    return replace(found, zero_based=zero_based)
+
+
+def _as_wide(file: Path, X: Any, first: int, n_features: int | None, zero_based: bool) -> Any:
+    """Return the columns counted from 0, as many as asked for."""
+    if not zero_based and X.nnz:
+        if first == 0:
+            raise ValueError(
+                f"{file} has a column 0, but its columns should count from 1; write it as the "
+                "other files were written"
+            )
+        X = X[:, 1:]
+    if n_features is None or X.shape[1] == n_features:
+        return X
+    if X.nnz and X.shape[1] > n_features:
+        last = X.shape[1] - zero_based
+        raise ValueError(
+            f"{file} has a column {last}, but only {n_features} columns are known; leave out those "
+            f"after {n_features - zero_based}"
+        )
+    return sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
 
 
 def _blamed(file: Path, packed: bool, error: Exception) -> str:
@@ -174,23 +239,22 @@ def _chosen(
 ) -> Data:
     """Check an array and take its columns, by name or by position."""
     beside = dict(beside or {})
-    _check_array(file, X)
-    if wish.text_column is not None or wish.embedding_column is not None:
-        raise ValueError(
-            f"{file} is an array: it has no text and no embedding column; all its columns are data"
-        )
+    _check_array(file, X, any_type=wish.no_numbers)
+    _refuse_roles(file, wish)
     if beside.pop("sample_id named", False):
         wish = replace(wish, id_column=None)
     if beside.pop("labels named", False):
         wish = replace(wish, label_column=None)
     given = beside.get("feature_names")
     names = [str(j) for j in range(X.shape[1])] if given is None else [str(v) for v in given]
-    every = wish == Wish()
+    every = wish in (Wish(), Wish(exact=True))
     picked = Picked(tuple(names)) if every else pick(file, names, _textual(wish), lambda _: True)
     at = {name: j for j, name in enumerate(names)}
-    data = X if every else _taken(X, [at[name] for name in picked.numbers])
-    data = _converted(data, dtype)
-    _check_finite(file, data, picked.numbers)
+    data = None
+    if not wish.no_numbers:
+        data = X if every else _taken(X, [at[name] for name in picked.numbers])
+        data = _converted(data, dtype)
+        _check_finite(file, data, picked.numbers)
     ids, labels = beside.get("sample_id"), beside.get("labels")
     if picked.id is not None:
         ids = _column(X, at[picked.id])
@@ -201,10 +265,18 @@ def _chosen(
         sample_id=None if ids is None else as_ids(file, ids, text_only=False),
         labels=None if labels is None else as_labels(labels),
         texts=None,
-        feature_names=None if given is None else list(picked.numbers),
+        feature_names=None if given is None or data is None else list(picked.numbers),
         path=file,
         left_out=list(picked.left_out),
+        _counted=X.shape[0],
     )
+
+
+def _refuse_roles(file: Path, wish: Wish) -> None:
+    if wish.text_column is not None or wish.embedding_column is not None:
+        raise ValueError(
+            f"{file} is an array: it has no text and no embedding column; all its columns are data"
+        )
 
 
 def _textual(wish: Wish) -> Wish:
@@ -218,11 +290,12 @@ def _textual(wish: Wish) -> Wish:
         tuple(map(named, wish.exclude)),
         named(wish.id_column),
         named(wish.label_column),
+        exact=wish.exact,
     )
 
 
-def _check_array(file: Path, X: Any) -> None:
-    if X.dtype.kind not in "biuf":
+def _check_array(file: Path, X: Any, any_type: bool = False) -> None:
+    if X.dtype.kind not in ("biufUS" if any_type else "biuf"):
         what = "a table with named fields" if X.dtype.names else f"values of type {X.dtype}"
         raise ValueError(f"{file} holds {what} where numbers are needed; save an array of numbers")
     if X.ndim != 2:

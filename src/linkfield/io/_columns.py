@@ -29,6 +29,12 @@ class Wish:
     label_column: Any = None
     text_column: Any = None
     embedding_column: Any = None
+    exact: bool = False
+
+    @property
+    def no_numbers(self) -> bool:
+        """Whether ids, labels and texts are wanted, and nothing else."""
+        return self.columns == ()
 
     @property
     def roles(self) -> dict[str, Any]:
@@ -64,15 +70,16 @@ def pick(file: Path, names: Sequence[str], wish: Wish, is_number: Callable[[str]
     """Choose the columns of a table.
 
     Without ``columns`` these are all numeric ones that have no other part, no column without a
-    name and no index that a frame was written with; none if there is a text or an embedding.
+    name and no index that a frame was written with; none if there is a text or an embedding. With
+    no columns at all, ids, labels and texts alone are read.
     """
-    roles = {role: _one(file, names, name) for role, name in wish.roles.items()}
+    roles = {role: _one(file, names, name, wish.exact) for role, name in wish.roles.items()}
     taken = list(roles.values())
-    excluded = set(_several(file, names, wish.exclude))
+    excluded = set(_several(file, names, wish.exclude, wish.exact))
     if wish.columns is not None:
         if "embedding" in roles:
             raise ValueError("give columns or embedding_column, not both: each makes up the data")
-        numbers = tuple(dict.fromkeys(_several(file, names, wish.columns)))
+        numbers = tuple(dict.fromkeys(_several(file, names, wish.columns, wish.exact)))
         numbers = tuple(name for name in numbers if name not in excluded)
         twice = [name for name in numbers if name in taken]
         if twice:
@@ -81,7 +88,7 @@ def pick(file: Path, names: Sequence[str], wish: Wish, is_number: Callable[[str]
                 f"{file}: the column {twice[0]!r} cannot be among columns and be the {role} "
                 "column, too; take it out of one"
             )
-        if not numbers:
+        if not numbers and not wish.no_numbers:
             raise ValueError(f"{file}: no columns are left to read; name some, or exclude fewer")
         picked = Picked(numbers, (), **roles)
     else:
@@ -118,32 +125,32 @@ def _check_single(file: Path, names: Sequence[str], picked: Picked) -> None:
 def unknown_names(names: Sequence[str], wish: Wish) -> bool:
     """Whether the caller named a column that is not among these."""
     asked = [*(wish.columns or ()), *wish.exclude, *wish.roles.values()]
-    return any(not _found(names, name) for name in asked)
+    return any(not _found(names, name, wish.exact) for name in asked)
 
 
-def _found(names: Sequence[str], name: Any) -> list[str]:
+def _found(names: Sequence[str], name: Any, exact: bool) -> list[str]:
     """Return the columns that a name, a position or a pattern with * or ? stands for."""
     if isinstance(name, int) and not isinstance(name, bool):
         return [names[name]] if 0 <= name < len(names) else []
     if name in names:
         return [name]
-    if isinstance(name, str) and any(c in name for c in "*?"):
+    if not exact and isinstance(name, str) and any(c in name for c in "*?"):
         return [n for n in names if fnmatch.fnmatchcase(n, name)]
     return []
 
 
-def _several(file: Path, names: Sequence[str], asked: Sequence[Any]) -> list[str]:
+def _several(file: Path, names: Sequence[str], asked: Sequence[Any], exact: bool) -> list[str]:
     found: list[str] = []
     for name in asked:
-        here = _found(names, name)
+        here = _found(names, name, exact)
         if not here:
             raise ValueError(_no_column(file, names, name))
         found.extend(here)
     return found
 
 
-def _one(file: Path, names: Sequence[str], name: Any) -> str:
-    found = _found(names, name)
+def _one(file: Path, names: Sequence[str], name: Any, exact: bool) -> str:
+    found = _found(names, name, exact)
     if len(found) != 1:
         raise ValueError(_no_column(file, names, name))
     return found[0]

@@ -58,7 +58,8 @@ def read_csv(file: Path, form: str, packed: bool, wish: Wish, dtype: Any) -> Dat
     """Read a CSV or TSV file."""
     source = _opened(file, form, packed)
     picked = pick(file, source.names, wish, _NumberColumns(source))
-    if find_spec("pyarrow") is not None and source.header_line == 1:
+    # Without any column pyarrow would read them all.
+    if find_spec("pyarrow") is not None and source.header_line == 1 and picked.used:
         found = _by_pyarrow(source, picked, dtype)
         if found is not None:
             return found

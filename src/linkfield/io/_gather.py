@@ -24,7 +24,7 @@ class Data:
     Attributes
     ----------
     X : array (n, d), CSR array or None
-        None where only texts were read.
+        None where only texts, ids or labels were read.
     sample_id : array (n,) or None
         The id of every row; without, rows are 0..n-1.
     labels : object array (n,) or None
@@ -35,6 +35,8 @@ class Data:
     path : Path or None
     left_out : list of str
         Columns that were not read although nobody excluded them: text, dates, vectors.
+    zero_based : bool or None
+        Whether the columns of an svmlight file count from 0; None for other files.
     """
 
     X: Any
@@ -44,11 +46,16 @@ class Data:
     feature_names: list[str] | None
     path: Path | None
     left_out: list[str] = field(default_factory=list)
+    zero_based: bool | None = None
+    _counted: int | None = None
 
     @property
     def n_rows(self) -> int:
         """The number of rows."""
-        return len(self.texts or ()) if self.X is None else int(self.X.shape[0])
+        if self.X is not None:
+            return int(self.X.shape[0])
+        beside = (self.texts, self.sample_id, self.labels)
+        return next((len(v) for v in beside if v is not None), self._counted or 0)
 
     def __repr__(self) -> str:
         shape = "no numbers" if self.X is None else f"{self.X.shape[1]} columns"
@@ -201,4 +208,5 @@ class Gather:
             feature_names=None if X is None else self._names(X.shape[1]),
             path=self.file,
             left_out=list(picked.left_out),
+            _counted=self.n,
         )

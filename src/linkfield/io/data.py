@@ -44,6 +44,9 @@ def read_data(
     text_column: str | int | None = None,
     embedding_column: str | int | None = None,
     dtype: Any = np.float64,
+    exact: bool = False,
+    n_features: int | None = None,
+    zero_based: bool | None = None,
 ) -> Data:
     r"""Read rows to cluster from a file.
 
@@ -59,7 +62,8 @@ def read_data(
     columns : names, optional
         The columns of X, in this order. Patterns such as "gene_*" and positions (from 0) will do.
         By default these are all columns of numbers that have no other part; none if a text or an
-        embedding column is named.
+        embedding column is named. An empty list reads ids, labels and texts alone, whatever the
+        other columns hold: X is None then.
     exclude : names, optional
         Columns that are not read.
     id_column : name, optional
@@ -73,12 +77,20 @@ def read_data(
         spaces between them.
     dtype : float64, float32 or None
         The numbers of X; None keeps float32 where the file has it.
+    exact : bool, default False
+        Take names as they are: * and ? in them stand for nothing else.
+    n_features : int, optional
+        How many columns an svmlight file has; without it, as many as occur. Other files say so
+        themselves.
+    zero_based : bool, optional
+        Whether the columns of an svmlight file count from 0; without it, they do if there is a
+        column 0.
 
     Returns
     -------
     Data
-        With ``X``, ``sample_id``, ``labels``, ``texts``, ``feature_names``, ``path`` and
-        ``left_out``, the columns that were passed over.
+        With ``X``, ``sample_id``, ``labels``, ``texts``, ``feature_names``, ``path``,
+        ``left_out``, the columns that were passed over, and ``zero_based``.
 
     Raises
     ------
@@ -113,6 +125,8 @@ def read_data(
     kind = None if dtype is None else np.dtype(dtype)
     if kind not in (None, np.float64, np.float32):
         raise ValueError(f"dtype must be float64, float32 or None; got {dtype!r}")
+    if n_features is not None and n_features < 1:
+        raise ValueError(f"n_features must be at least 1; got {n_features!r}")
     _check_beginning(file, "gzip" if packed else form)
     wish = Wish(
         None if columns is None else _listed(columns),
@@ -121,13 +135,14 @@ def read_data(
         label_column,
         text_column,
         embedding_column,
+        exact,
     )
     if form == "npy":
         return read_npy(file, wish, kind)
     if form == "npz":
         return read_npz(file, wish, kind)
     if form == "svmlight":
-        return read_svmlight(file, packed, wish, kind)
+        return read_svmlight(file, packed, wish, kind, n_features, zero_based)
     if form == "parquet":
         return read_parquet_data(file, wish, kind)
     if form == "json":
