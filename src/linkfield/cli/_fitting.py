@@ -15,7 +15,7 @@ from ._knowledge import number_of_clusters, read_knowledge, refuse_contradiction
 from ._mistakes import Mistake, mistakes
 from ._preparation import prepared_numbers, prepared_texts
 from ._progress import Teller
-from ._reading import describe_data, reads_labels
+from ._reading import check_ids, check_roles, describe_data, reads_labels
 from ._record import file_facts, write_record
 from ._request import Request
 from ._writing import Result, write_report, write_result
@@ -97,13 +97,15 @@ class _Fitting:
                 embedding_column=ask.embedding_column,
                 dtype=np.dtype(ask.dtype),
             )
+            check_roles(ask)
+            check_ids(self.data)
             self.input = file_facts(ask.data)
         # Labels that nobody asked for may be the truth, which must not reach the fit.
         self.labels = None if ask.label_column is None else self.data.labels
         if self.labels is None and self.data.labels is not None:
             name = "label" if in_front else "labels"
             self.tell.note(f"the labels in the file are not used; say --label-column {name}")
-        describe_data(self.data, self.tell, ask.id_column)
+        describe_data(self.data, self.tell, ask)
 
     def know(self) -> None:
         """Read what is known of the rows, and check it before anything takes long."""

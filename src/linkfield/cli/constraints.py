@@ -142,9 +142,7 @@ def _read(data: Path, id_column: str | None, label_column: str | None) -> Any:
     """Read ids and labels; of a table nothing else, whatever its other columns hold."""
     from ..io import read_data
 
-    named = id_column if label_column is None else label_column
-    text = None if _holds_arrays(data) else 0 if named is None else named
-    return read_data(data, id_column=id_column, label_column=label_column, text_column=text)
+    return read_data(data, columns=(), id_column=id_column, label_column=label_column)
 
 
 def _holds_arrays(data: Path) -> bool:
