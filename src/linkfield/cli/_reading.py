@@ -22,7 +22,7 @@ _ID = re.compile(r"(id|.*[_ .-]id|.*[a-z]I[dD]|index|idx|row|key|no|nr)", re.IGN
 #: Names that columns of classes have, and how many classes they hold at most.
 _CLASS = re.compile(
     r"(.*[_ .-])?(labels?|class(es)?|kinds?|targets?|species|categor(y|ies)|clusters?|groups?"
-    r"|truth|ground[_ .-]?truth|outcome|diagnosis|y|y[_ .-]?true)([_ .-]?(id|code|no|nr))?",
+    r"|truth|outcome|diagnosis)([_ .-]?(id|code|no|nr))?|y|y[_ .-]?true",
     re.IGNORECASE,
 )
 MOST_CLASSES = 50
@@ -146,13 +146,17 @@ def describe_data(data: Any, tell: Teller, ask: Request) -> None:
         tell.say(f"  left out, since they hold no numbers: {shown}")
     if ask.directional or not isinstance(X, np.ndarray):
         return
-    for j, name in enumerate(data.feature_names or ()):
+    names = data.feature_names or ()
+    plane = {"x", "y"} <= {name.lower() for name in names}  # then y is no class
+    for j, name in enumerate(names):
         if ask.id_column is None and _ID.fullmatch(name) and _numbers_rows(X[:, j]):
             tell.note(
                 f"the column {name!r} counts like any other; if it names the rows, say "
                 f"--id-column {name}"
             )
-        if name not in ask.columns and _CLASS.fullmatch(name) and _numbers_classes(X[:, j]):
+        if name in ask.columns or (plane and name.lower() == "y"):
+            continue
+        if _CLASS.fullmatch(name) and _numbers_classes(X[:, j]):
             tell.note(
                 f"the column {name!r} counts like any other; if it holds classes, say "
                 f"--label-column {name} to go by them, or --exclude {name} to keep them out"
