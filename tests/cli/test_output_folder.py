@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_files import write_csv, write_iris
+from cli_files import write_iris
 from click.testing import CliRunner
 from sklearn.datasets import load_iris
 

@@ -132,8 +132,8 @@ class Saved:
         from ..plots.reading import feature_names_of
 
         d = int(self.step.n_features_in_)
-        columns = self.about.get("columns")
-        named = columns is not None and all(isinstance(name, str) for name in columns)
+        columns = self.about.get("columns") or []
+        named = all(isinstance(name, str) for name in columns)  # not positions in an array
         if named and len(columns) == d and self.about.get("text_column") is None:
             return list(columns)
         return feature_names_of(self.model, None, d)
