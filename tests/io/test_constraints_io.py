@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from linkfield import Constraints
 from linkfield.io import read_constraints, write_constraints
 from linkfield.io import tables as module
+from linkfield.io.constraint_lines import read_constraint_lines
 
 INF = float("inf")
 N = 8
@@ -429,7 +430,7 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
 
 def test_a_field_without_end_is_refused(tmp_path):
     path = put(tmp_path, "pairs.csv", 'a,b,kind\n"' + "x" * 200_000)
-    refused(path, r", line 2: field larger than field limit .*; check the quotes")
+    refused(path, r", line 2: unexpected end of data; check the quotes")
 
 
 @pytest.mark.parametrize("keep", [5, -12])
@@ -576,3 +577,18 @@ def test_parquet_without_pyarrow_names_the_remedy(tmp_path, monkeypatch):
             action()
     monkeypatch.undo()
     assert read_constraints(path) == Constraints([(0, 1)])
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "jsonl"])
+def test_lines_with_and_without_weights_are_read_back(ending, tmp_path):
+    pairs = [
+        {"a": 0, "b": 1, "kind": "must"},
+        {"a": 1, "b": 2, "kind": "cannot", "weight": 2.5},
+        {"a": 2, "b": 3, "kind": "must", "weight": "inf"},
+    ]
+    file = tmp_path / "given.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in pairs))
+    lines = read_constraint_lines(file)
+    out = tmp_path / f"out.{ending}"
+    lines.write(np.ones(3, dtype=bool), out)
+    assert read_constraints(out) == lines.constraints == read_constraints(file)

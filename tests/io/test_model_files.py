@@ -152,6 +152,35 @@ def test_foreign_files(good, tmp_path):
     assert "is a zip file" in refused(other)
 
 
+def bomb(file, name, size):
+    """Return the file with a member of many zeros, which take next to no room."""
+    out = io.BytesIO(file.read_bytes())
+    with zipfile.ZipFile(out, "a", compression=zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, b" " * size)
+    return out.getvalue()
+
+
+def test_files_that_unpack_to_far_more(good, tmp_path, monkeypatch):
+    bad = tmp_path / "bad.skops"
+    header = json.loads(zipfile.ZipFile(good).read("linkfield.json"))
+    without = tmp_path / "without.skops"
+    without.write_bytes(rewritten(good, **{"linkfield.json": None}))
+    size = 17 * 2**20
+    content = bomb(without, "linkfield.json", size)
+    assert len(content) < len(without.read_bytes()) + 100_000
+    assert f"{size:,} of them in linkfield.json" in refused(bad, content)
+    monkeypatch.setattr(models, "_LARGEST_CONTENT", 2**20)
+    assert "would unpack to" in refused(bad, bomb(good, "zeros.npy", size))
+    assert load(good).n_clusters == 2 and header["estimator"] == "PCKMeans"
+    # What could not be read is not written.
+    monkeypatch.setattr(models, "_LARGEST_RATIO", 0)
+    monkeypatch.setattr(models, "_LARGEST_CONTENT", 1000)
+    with pytest.raises(ModelFileError, match=r"PCKMeans takes [\d,]+ bytes"):
+        save(lf.PCKMeans(2, random_state=0).fit(X), bad)
+    with pytest.raises(ModelFileError, match="about takes"):
+        save(lf.PCKMeans(2, random_state=0).fit(X), bad, about={"a": "x" * size})
+
+
 def test_newer_formats(good, tmp_path):
     header = json.loads(zipfile.ZipFile(good).read("linkfield.json"))
     header |= {"format_version": models.FORMAT_VERSION + 1, "linkfield": "99.0"}
@@ -160,7 +189,9 @@ def test_newer_formats(good, tmp_path):
     assert "written by linkfield 99.0 in format 2" in message and "upgrade" in message
 
 
-@pytest.mark.parametrize("header", [b"", b"[]", b"{}", b'{"format": "linkfield model"}', b"\xff"])
+@pytest.mark.parametrize(
+    "header", [b"", b"[]", b"{}", b'{"format": "linkfield model"}', b"\xff", b"[" * 200_000]
+)
 def test_damaged_headers(header, good, tmp_path):
     content = rewritten(good, **{"linkfield.json": header})
     assert "is damaged" in refused(tmp_path / "bad.skops", content)

@@ -5,6 +5,7 @@ import stat
 
 import numpy as np
 import pytest
+import sklearn
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris
@@ -216,6 +217,23 @@ def test_pipelines(last, tmp_path):
     new = [*TEXTS, "cats rise with the markets", ""]
     assert texts.predict_proba(new).tobytes() == twin.predict_proba(new).tobytes()
     same(state(texts[-1]), state(twin[-1]))
+
+
+def test_requests_of_nested_pipelines(tmp_path):
+    with sklearn.config_context(enable_metadata_routing=True):
+        inner = make_pipeline(
+            StandardScaler().set_fit_request(sample_weight=True), PCA(3, random_state=0)
+        )
+        ending = lf.PCKMeans(3, random_state=0).set_fit_request(sample_weight=False)
+        pipe = make_pipeline(make_pipeline(inner, "passthrough"), ending)
+        weight = np.linspace(0.1, 1, len(X))
+        pipe.fit(X, sample_weight=weight)
+        twin = again(pipe, tmp_path)
+        assert twin[0][0][0].get_metadata_routing().fit.requests == {"sample_weight": True}
+        assert twin[-1].get_metadata_routing().fit.requests["sample_weight"] is False
+        assert not any("_linkfield" in name for name in vars(twin[0][0][0]))
+        twin.fit(X, sample_weight=weight)
+        assert_array_equal(twin[0][0][0].mean_, pipe[0][0][0].mean_)
 
 
 def test_sparse_texts(tmp_path):

@@ -5,6 +5,7 @@ import gzip
 import json
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -383,7 +384,14 @@ def test_ids_are_numbers_if_all_are(cells, ids, tmp_path, way):
         (["a", " ", "-1"], ["a", None, None]),
         (["a", "3", "1.5"], ["a", "3", "1.5"]),
         (["", "", ""], [None, None, None]),
-        (["NA", "a", "null"], ["NA", "a", "null"]),
+        (["NA", "a", "null"], [None, "a", None]),
+        (["nan", "1", "None"], [None, 1, None]),
+        (["?", " N/A ", "na"], [None, None, "na"]),
+        (["a", "-1.0", "-10"], ["a", None, "-10"]),
+        (["9007199254740993", "9007199254740992", "-1"], [2**53 + 1, 2**53, None]),
+        (["9007199254740993.0", "7", "7.0"], [2**53 + 1, 7, 7]),
+        (["01", "1", "-1"], ["01", "1", None]),
+        (["1e3", "1000", "1"], ["1e3", "1000", "1"]),
     ],
 )
 def test_labels_of_csv(cells, labels, tmp_path, way):
@@ -400,12 +408,40 @@ def test_labels_of_csv(cells, labels, tmp_path, way):
         (pa.array(["a", "", None]), ["a", None, None]),
         (pa.array(["a", "b", "a"]).dictionary_encode(), ["a", "b", "a"]),
         (pa.array([True, None, False]), [True, None, False]),
+        (pa.array(["NA", "b", "-1.0"]), ["NA", "b", None]),  # Parquet has its own missing value
+        (pa.array([Decimal("-1"), Decimal("7"), None]), [None, 7, None]),
+        (pa.array([Decimal("-1.0"), Decimal("7.5"), None]), [None, Decimal("7.5"), None]),
+        (pa.array([2**53, 2**53 + 1, -1]), [2**53, 2**53 + 1, None]),
     ],
 )
 def test_labels_of_parquet(column, labels, tmp_path):
     pq.write_table(pa.table({"y": column, "x": [1.0, 2.0, 3.0]}), tmp_path / "x.parquet")
     found = read_data(tmp_path / "x.parquet", label_column="y").labels.tolist()
     assert found == labels and [type(v) for v in found] == [type(v) for v in labels]
+
+
+@pytest.mark.parametrize(
+    ("cells", "labels"),
+    [
+        ("true 1 1.0 false null", ["true", "1", "1.0", "false", None]),
+        ("true false true", [True, False, True]),
+        ("1 1.0 -1.0 2", [1, 1, None, 2]),
+        ('1 "1" 2.0', [1, "1", 2.0]),
+        ("9007199254740993 9007199254740992 -1", [2**53 + 1, 2**53, None]),
+        ('"NA" "a"', ["NA", "a"]),
+    ],
+)
+def test_labels_of_json(cells, labels, tmp_path):
+    file = tmp_path / "x.jsonl"
+    file.write_text("".join(f'{{"x": 1, "y": {cell}}}\n' for cell in cells.split()))
+    found = read_data(file, label_column="y").labels.tolist()
+    assert found == labels and [type(v) for v in found] == [type(v) for v in labels]
+
+
+def test_large_labels_of_svmlight(tmp_path):
+    file = tmp_path / "x.svm"
+    file.write_text("# numbers\n9007199254740993 1:1\n\n9007199254740992 1:2 # one less\n-1 1:1\n")
+    assert read_data(file).labels.tolist() == [2**53 + 1, 2**53, None]
 
 
 def test_a_label_that_only_later_lines_have(tmp_path):

@@ -319,6 +319,7 @@ def test_bad_vectors(cell, tmp_path):
     message = said(file, embedding_column="e")
     if "null" in cell:
         assert "1 empty or NaN cell where" in message and "line 3, column 'e[1]'" in message
+        assert message.endswith("fill them in, or drop these rows")  # a part of it has no name
     else:
         assert "line 3, column 'e'" in message and "is no list of numbers" in message
 
@@ -340,6 +341,27 @@ def test_vectors_of_two_lengths(tmp_path):
 def test_bad_svmlight(line, tmp_path):
     message = said(put(tmp_path, "x.svm", f"1 1:2\n# a comment\n{line}\n"))
     assert "line 3" in message and "label column:value" in message
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([[1], [2]]),
+        pa.array([{"a": 1}, {"a": 2}]),
+        pa.array([[("a", 1)], []], type=pa.map_(pa.string(), pa.int64())),
+    ],
+)
+def test_labels_that_are_no_single_values(column, tmp_path):
+    pq.write_table(pa.table({"x": [1.0, 2.0], "k": column}), tmp_path / "x.parquet")
+    message = said(tmp_path / "x.parquet", label_column="k")
+    assert "column 'k' holds" in message and "where labels are needed" in message
+
+
+def test_names_of_arrays_that_occur_twice(tmp_path):
+    file = tmp_path / "x.npz"
+    np.savez(file, X=np.ones((2, 3)), feature_names=["a", "b", "a"])
+    assert "the column 'a' twice" in said(file)
+    assert read_data(file, columns=["b"]).feature_names == ["b"]
 
 
 def test_arrays_of_other_shapes(tmp_path):

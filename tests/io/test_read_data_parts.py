@@ -1,5 +1,9 @@
 """Parts of a file: ids and labels alone, columns by their exact names, a part of a sparse table."""
 
+import csv
+import io
+import json
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -8,6 +12,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from linkfield.io import _csv_data, read_data
+from linkfield.io.tables import csv_rows
 
 
 @pytest.fixture(params=["pyarrow", "python"])
@@ -93,6 +98,42 @@ def test_labels_alone_from_svmlight(tmp_path):
     assert data.X is None and data.labels.tolist() == [3, None] and data.n_rows == 2
     file.write_text("3 1:4 2:8\n-1 2:9\n")
     assert read_data(file, label_column="1").labels.tolist() == [8, 9]
+
+
+# ---------------------------------------------- long cells and late columns
+
+
+def test_cells_of_any_length(tmp_path, way):
+    file = tmp_path / "x.csv"
+    text = "ab " * 100_000
+    file.write_text(f"t,x,y\n{text},1,a\nb,2,b\n")
+    before = csv.field_size_limit()
+    assert read_data(file, text_column="t").texts == [text, "b"]
+    assert read_data(file, label_column="y").X.tolist() == [[1], [2]]
+    assert csv.field_size_limit() == before
+    # One file is read through while another is open.
+    rows = [csv_rows(file, io.StringIO(file.read_text()), ",") for _ in range(2)]
+    next(rows[0]), next(rows[1])
+    assert len(list(rows[0])) == 2
+    assert len(list(rows[1])) == 2
+    assert csv.field_size_limit() == before
+
+
+def test_columns_that_only_late_lines_have(tmp_path):
+    file = tmp_path / "x.jsonl"
+    lines = [{"x": 1.0, "gene_1": 2.0}] * 1200 + [
+        {"x": 1.0, "gene_1": 2.0, "gene_2": 3.0, "note": "a"}
+    ]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    data = read_data(file)
+    assert data.feature_names == ["x", "gene_1"] and data.left_out == ["gene_2", "note"]
+    assert data.n_rows == 1201
+    assert read_data(file, exclude=["gene_*"]).left_out == ["note"]
+    late = read_data(file, label_column="note")
+    assert late.feature_names == ["x", "gene_1"] and late.left_out == ["gene_2"]
+    assert read_data(file, columns=["x"]).left_out == []
+    with pytest.raises(ValueError, match=r"1,200 empty or NaN cells .* 'gene_2'"):
+        read_data(file, columns=["gene_*"])
 
 
 # ---------------------------------------------------------------- exact names

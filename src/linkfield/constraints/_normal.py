@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ __all__ = [
     "readable",
 ]
 
+_UNKNOWN = re.compile(r"\s*(-1(\.0*)?)?\s*")
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
@@ -159,14 +162,14 @@ def _joined_sources(source: NDArray[np.object_], starts: IntArray) -> NDArray[np
 def is_missing(value: Any) -> bool:
     """Say whether a label stands for "unknown": -1, None, NaN, empty text, a frame's missing value.
 
-    The text "-1" means the same, as it comes out of text files.
+    The texts "-1" and "-1.0" mean the same, as they come out of text files.
     """
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(value, str):
-        return value.strip() in ("", "-1")
-    if isinstance(value, float | np.floating):
-        return bool(np.isnan(value)) or value == -1
+        return _UNKNOWN.fullmatch(value) is not None
+    if isinstance(value, float | np.floating | Decimal):
+        return bool(value != value or value == -1)
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and value == -1
 
 

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from ..constraints import readable
 from ._cells import as_ids, as_labels
-from ._columns import Picked, Wish, pick
+from ._columns import Picked, Wish, check_single, pick
 from ._gather import Data, Defects
 
 __all__ = ["read_npy", "read_npz", "read_svmlight"]
@@ -172,12 +172,21 @@ def read_svmlight(
         zero_based = first == 0
     X = _as_wide(file, X, first, n_features, zero_based)
     labels = as_labels(y.tolist())
+    if np.abs(y).max() >= 2**53:  # where not every whole number is a float
+        labels = as_labels(_labels_in_front(file, packed), text_only=True)
     if set(np.unique(y)) == {-1.0, 1.0}:
         labels[:] = y.astype(int).tolist()
     found = _chosen(file, X, wish, dtype, {"labels": labels})
     if wish.label_column is None:
         found = replace(found, labels=labels)
     return replace(found, zero_based=zero_based)
+
+
+def _labels_in_front(file: Path, packed: bool) -> list[str]:
+    """Return the labels of an svmlight file as they are written."""
+    with gzip.open(file) if packed else file.open("rb") as raw:
+        rows = (line.split(b"#")[0].split(maxsplit=1) for line in raw)
+        return [row[0].decode() for row in rows if row]
 
 
 def _as_wide(file: Path, X: Any, first: int, n_features: int | None, zero_based: bool) -> Any:
@@ -249,6 +258,7 @@ def _chosen(
     names = [str(j) for j in range(X.shape[1])] if given is None else [str(v) for v in given]
     every = wish in (Wish(), Wish(exact=True))
     picked = Picked(tuple(names)) if every else pick(file, names, _textual(wish), lambda _: True)
+    check_single(file, names, picked)
     at = {name: j for j, name in enumerate(names)}
     data = None
     if not wish.no_numbers:

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,12 @@ from .tables import is_whole
 
 __all__ = ["MISSING", "as_ids", "as_labels", "as_number", "as_vector", "shortened"]
 
-#: What stands for a missing number in a text file.
+#: What stands for a missing number, or an unknown label, in a text file.
 MISSING = frozenset(
     ["", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "-nan", "NULL", "null", "None", "<NA>", "?"]
 )
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_WHOLE_LABEL = re.compile(r"(0|-?[1-9][0-9]{0,30})(?:\.0*)?", re.ASCII)
 _INFINITE = {"inf", "infinity"}
 
 
@@ -68,28 +70,59 @@ def as_vector(cell: Any) -> list[float] | None:
     return [math.nan if v is None else float(v) for v in cell]
 
 
-def as_labels(values: Sequence[Any]) -> NDArray[np.object_]:
+def as_labels(values: Sequence[Any], text_only: bool = False) -> NDArray[np.object_]:
     """Return labels, None where one is unknown: empty, missing or -1.
 
-    Text that holds numbers only is read as numbers, and numbers without decimals as integers.
+    Text that holds whole numbers only is read as integers, digit by digit; "01" and "1e3" are
+    names, for they are not written back the same. In a file of text only, what stands for a
+    missing number stands for an unknown label as well.
     """
-    distinct = {v: None if is_missing(v) else _label(v) for v in set(values)}
+    # By type, too: True, 1 and 1.0 are equal.
+    keys = [(type(v), v) for v in values]
+    distinct = {key: _label(key[1], text_only) for key in set(keys)}
     known = [v for v in distinct.values() if v is not None]
-    if known and all(isinstance(v, str) for v in known):
-        numbers = [as_number(v) for v in known]
-        if all(n is not None and n.is_integer() for n in numbers):
-            whole = {v: int(n) for v, n in zip(known, numbers, strict=True) if n is not None}
-            distinct = {v: None if w is None else whole[w] for v, w in distinct.items()}
-    elif all(isinstance(v, float) and v.is_integer() for v in known):
-        distinct = {v: None if w is None else int(w) for v, w in distinct.items()}
-    distinct = {v: None if is_missing(w) else w for v, w in distinct.items()}
+    if all(isinstance(v, str) for v in known):
+        whole = {v: _whole_text(v) for v in known}
+        if None not in whole.values():
+            distinct = {key: whole.get(v) for key, v in distinct.items()}
+    elif any(isinstance(v, bool) for v in known):
+        if not all(isinstance(v, bool) for v in known):
+            distinct = {key: _as_text(v) for key, v in distinct.items()}
+    elif all(_is_whole_number(v) for v in known):
+        distinct = {key: None if v is None else int(v) for key, v in distinct.items()}
     labels = np.empty(len(values), dtype=object)
-    labels[:] = [distinct[v] for v in values]
+    labels[:] = [distinct[key] for key in keys]
     return labels
 
 
-def _label(value: Any) -> Any:
-    return value.strip() if isinstance(value, str) else value
+def _label(value: Any, text_only: bool) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if is_missing(value):
+        return None
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    return None if text_only and text in MISSING else text
+
+
+def _whole_text(text: str) -> int | None:
+    """Return a whole number that stands in text, as "7" or "7.0"; None if there is none."""
+    found = _WHOLE_LABEL.fullmatch(text)
+    return None if found is None else int(found[1])
+
+
+def _is_whole_number(value: Any) -> bool:
+    if isinstance(value, int):
+        return True
+    if isinstance(value, Decimal):
+        return value.is_finite() and value == value.to_integral_value()
+    return isinstance(value, float) and value.is_integer()
+
+
+def _as_text(label: Any) -> str | None:
+    """Return a label of a column that mixes true and false with others as JSON has it."""
+    return label if label is None or isinstance(label, str) else json.dumps(label, default=str)
 
 
 def as_ids(file: Path, values: Sequence[Any], text_only: bool) -> NDArray[Any]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..constraints import readable
 
-__all__ = ["Picked", "Wish", "pick", "unknown_names"]
+__all__ = ["Picked", "Wish", "check_single", "pick", "unknown_names"]
 
 #: The column that pandas writes for the index of a frame.
 _INDEX = re.compile(r"__index_level_\d+__")
@@ -100,7 +100,7 @@ def pick(file: Path, names: Sequence[str], wish: Wish, is_number: Callable[[str]
             raise ValueError(_nothing_left(file, names))
         chosen = set(numbers)
         picked = Picked(numbers, tuple(n for n in rest if n not in chosen), **roles)
-    _check_single(file, names, picked)
+    check_single(file, names, picked)
     return picked
 
 
@@ -115,7 +115,8 @@ def _nothing_left(file: Path, names: Sequence[str]) -> str:
     )
 
 
-def _check_single(file: Path, names: Sequence[str], picked: Picked) -> None:
+def check_single(file: Path, names: Sequence[str], picked: Picked) -> None:
+    """Refuse columns that are read and share their name with another."""
     times = Counter(names)
     double = next((name for name in picked.used if times[name] > 1), None)
     if double is not None:

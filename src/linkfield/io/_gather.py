@@ -69,6 +69,7 @@ class Defects:
 
     file: Path
     place: str = "line"
+    embedding: bool = False
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     first: dict[str, tuple[int, str]] = field(default_factory=dict)
 
@@ -89,15 +90,21 @@ class Defects:
         for kind, counts in self.counts.items():
             total = sum(counts.values())
             place, column = self.first[kind]
-            many = "" if len(counts) == 1 else f" in {len(counts)} columns"
+            parts = "entries of the vectors" if self.embedding else "columns"
+            many = "" if len(counts) == 1 else f" in {len(counts)} {parts}"
             what = {
                 "missing": f"{total:,} empty or NaN cell{'s' * (total > 1)}",
                 "infinite": f"{total:,} infinite number{'s' * (total > 1)}",
             }[kind]
+            remedy = (
+                "fill them in, or drop these rows"
+                if self.embedding  # of which no part can be excluded
+                else "fill them in, drop these rows, or exclude the "
+                f"column{'s' * (len(counts) > 1)} {readable(list(counts))}"
+            )
             raise ValueError(
                 f"{self.file}: {what} where numbers are needed{many}, the first in {self.place} "
-                f"{place}, column {column!r}; fill them in, drop these rows, or exclude the "
-                f"column{'s' * (len(counts) > 1)} {readable(list(counts))}"
+                f"{place}, column {column!r}; {remedy}"
             )
 
 
@@ -118,7 +125,7 @@ class Gather:
 
     def __init__(self, file: Path, picked: Picked, dtype: Any, place: str = "line") -> None:
         self.file, self.picked, self.dtype = file, picked, dtype
-        self.defects = Defects(file, place)
+        self.defects = Defects(file, place, picked.embedding is not None)
         self.n = 0
         self.ids: list[Any] = []
         self.labels: list[Any] = []
@@ -146,8 +153,8 @@ class Gather:
         self.n += n
         self.ids.extend(block.ids)
         self.texts.extend(block.texts)
-        # One object for all equal labels: there are few.
-        self.labels.extend(self._kept.setdefault(v, v) for v in block.labels)
+        # One object for all equal labels: there are few. True and 1 are not one label.
+        self.labels.extend(self._kept.setdefault((type(v), v), v) for v in block.labels)
 
     def vectors(self, cells: Sequence[Any], places: Sequence[int]) -> NDArray[np.float64]:
         """Return the cells of the embedding column as rows, all of one length."""
@@ -203,7 +210,7 @@ class Gather:
         return Data(
             X=X,
             sample_id=as_ids(self.file, self.ids, text_only) if picked.id is not None else None,
-            labels=as_labels(self.labels) if picked.label is not None else None,
+            labels=as_labels(self.labels, text_only) if picked.label is not None else None,
             texts=self.texts if picked.text is not None else None,
             feature_names=None if X is None else self._names(X.shape[1]),
             path=self.file,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._cells import shortened
-from ._columns import Wish, pick, unknown_names
+from ._columns import Picked, Wish, pick, unknown_names
 from ._gather import Block, Data, Gather
 from .tables import Line, fail, json_objects, reading
 
@@ -31,20 +32,40 @@ def read_json(file: Path, packed: bool, wish: Wish, dtype: Any) -> Data:
     if not sample:
         raise ValueError(f"{file} has no rows; {_NEEDS}")
     names = _keys(sample)
+    early = set(names)
     if unknown_names(names, wish):
         names = _keys(_lines(file, packed))  # a label, say, that only later lines have
 
     def is_number(name: str) -> bool:
+        if name not in early:  # missing in all these lines
+            return False
         found = [values.get(name) for _, values in sample]
         numbers = sum(_is_number(v) for v in found)
         return len(found) - numbers - found.count(None) <= numbers
 
     picked = pick(file, names, wish, is_number)
+    data, late = _gathered(file, packed, picked, dtype, names)
+    if late:
+        every = pick(file, [*names, *late], wish, is_number)
+        if every.used != picked.used:  # a pattern stands for late columns as well
+            return _gathered(file, packed, every, dtype, [*names, *late])[0]
+        data = replace(data, left_out=list(every.left_out))
+    return data
+
+
+def _gathered(
+    file: Path, packed: bool, picked: Picked, dtype: Any, names: list[str]
+) -> tuple[Data, list[str]]:
+    """Read all lines; return the data, and the keys that are not among the names."""
     gather = Gather(file, picked, dtype)
+    known, late = set(names), dict[str, None]()
     lines = _lines(file, packed)
     while chunk := list(itertools.islice(lines, CHUNK)):
+        for _, values in chunk:
+            if not values.keys() <= known:
+                late |= dict.fromkeys(key for key in values if key not in known)
         gather.add(_block(gather, chunk))
-    return gather.data(text_only=False)
+    return gather.data(text_only=False), list(late)
 
 
 def _lines(file: Path, packed: bool) -> Iterator[Line]:

@@ -29,6 +29,8 @@ def read_parquet_data(file: Path, wish: Wish, dtype: Any) -> Data:
         picked = pick(file, schema.names, wish, lambda name: _is_number(types[name]))
         for name in picked.numbers:
             _check_type(file, name, types[name])
+        if picked.label is not None:
+            _check_label(file, picked.label, types[picked.label])
         if dtype is None:
             dtype = _own_dtype([types[name] for name in picked.numbers], types, picked.embedding)
         gather = Gather(file, picked, dtype, place="row")
@@ -67,6 +69,16 @@ def _check_type(file: Path, name: str, kind: Any) -> None:
     else:
         remedy = "leave it out, or write it as numbers"
     raise ValueError(f"{file}: column {name!r} holds {kind} where numbers are needed; {remedy}")
+
+
+def _check_label(file: Path, name: str, kind: Any) -> None:
+    from pyarrow import types
+
+    if types.is_nested(kind):
+        raise ValueError(
+            f"{file}: column {name!r} holds {kind} where labels are needed; write one word or "
+            "number a row, or name another label column"
+        )
 
 
 def _own_dtype(numbers: Sequence[Any], types: dict[str, Any], embedding: str | None) -> Any:

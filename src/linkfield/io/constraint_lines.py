@@ -49,8 +49,11 @@ class ConstraintLines:
         rows = np.flatnonzero(chosen).tolist()
         columns = {name: [values[k] for k in rows] for name, values in self.columns.items()}
         check_names(file, columns["a"] + columns["b"])
-        if self._text_only and format_of(file)[0] not in DELIMITERS and "weight" in columns:
-            columns["weight"] = [float(v) for v in columns["weight"]]
+        form, _ = format_of(file)
+        as_they_were = form in DELIMITERS if self._text_only else form == "json"
+        if "weight" in columns and not as_they_were:
+            # JSON lines may lack a weight and have "inf" as text; a table has a number everywhere.
+            columns["weight"] = [1.0 if v is None else float(v) for v in columns["weight"]]
         write_table(columns, file)
 
 

@@ -69,7 +69,8 @@ def read_data(
     id_column : name, optional
         The ids of the rows, which constraints may name. In an ``.npz`` file also an array.
     label_column : name, optional
-        What is known of the rows' classes; empty, missing and -1 mean unknown.
+        What is known of the rows' classes; empty, missing and -1 mean unknown, and in CSV files
+        also NA, N/A, NaN, NULL, None and ?, as for numbers.
     text_column : name, optional
         Texts, to be turned into numbers by TF-IDF or the like.
     embedding_column : name, optional
@@ -102,7 +103,9 @@ def read_data(
     Notes
     -----
     A file is read in blocks; little more than X is held in memory. In a CSV file ids and labels
-    are integers if all of them are whole numbers ("7", and "7.0" for labels), else text. In an
+    are integers if all of them are whole numbers ("7", and "7.0" for labels), else text: where
+    there is "007" or "1e3", all stay as they are written. In JSON lines, true and 1 are two labels,
+    "true" and "1". In an
     svmlight file the labels are those in front; where these are -1 and 1 only, both are classes.
 
     Examples

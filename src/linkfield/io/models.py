@@ -24,6 +24,10 @@ FORMAT_VERSION = 1
 #: The member of the file that says what it is; all others are those of skops.
 _HEADER = "linkfield.json"
 _FORMAT = "linkfield model"
+#: The largest header in bytes: half a million names of columns. A few bytes can unpack to far more.
+_LARGEST_HEADER = 16 * 2**20
+#: What a file may unpack to, in bytes, and as a multiple of its own size if that is more.
+_LARGEST_CONTENT, _LARGEST_RATIO = 2**30, 100
 #: Where the file keeps what a step asks for in metadata routing.
 _REQUESTS = "_linkfield_requests"
 
@@ -83,8 +87,20 @@ def save(model: Any, path: str | os.PathLike[str], *, about: dict[str, Any] | No
 
     check_is_fitted(model)
     content = _dumped(model)
+    header = _header_text(estimator, about)
+    if len(header) > _LARGEST_HEADER:
+        raise ModelFileError(
+            f"about takes {len(header):,} bytes, more than the {_LARGEST_HEADER:,} that a model "
+            "file holds; keep it in a file of its own"
+        )
     with zipfile.ZipFile(content, "a", compression=zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(_HEADER, _header_text(estimator, about))
+        archive.writestr(_HEADER, header)
+        total = sum(member.file_size for member in archive.infolist())
+    if total > _most(content.getbuffer().nbytes):
+        raise ModelFileError(
+            f"this {type(model).__name__} takes {total:,} bytes, more than a model file may unpack "
+            "to; keep it with joblib.dump"
+        )
     with replacing(file) as raw:
         raw.write(content.getbuffer())
 
@@ -164,14 +180,15 @@ def _completed(model: Any) -> None:
     """Give a loaded model what :func:`_bare` took from it."""
     import sklearn
 
-    for step in _steps(model):
-        if not hasattr(step, "__dict__"):
-            continue
+    if _name(model) == "sklearn.pipeline.Pipeline":
+        for step in _steps(model):
+            _completed(step)
+    elif hasattr(model, "__dict__"):
         with sklearn.config_context(enable_metadata_routing=True):
-            for method, asked in vars(step).pop(_REQUESTS, {}).items():
-                getattr(step, f"set_{method}_request")(**asked)
-        if _name(step) in ESTIMATORS:
-            step.__dict__.update({name: unpacked(value) for name, value in vars(step).items()})
+            for method, asked in vars(model).pop(_REQUESTS, {}).items():
+                getattr(model, f"set_{method}_request")(**asked)
+        if _name(model) in ESTIMATORS:
+            model.__dict__.update({name: unpacked(value) for name, value in vars(model).items()})
 
 
 def _requests(request: Any) -> dict[str, dict[str, Any]]:
@@ -280,7 +297,10 @@ def _read_header(file: Path, raw: BinaryIO) -> dict[str, Any]:
     try:
         with zipfile.ZipFile(raw) as archive:
             names = archive.namelist()
+            _check_sizes(file, archive)
             text = archive.read(_HEADER) if _HEADER in names else None
+    except ModelFileError:
+        raise
     except Exception as error:  # damage can show as any error
         raise ModelFileError(
             f"{file} is damaged or was cut off ({_first_line(error)}); save the model again"
@@ -291,13 +311,30 @@ def _read_header(file: Path, raw: BinaryIO) -> dict[str, Any]:
     return _checked_header(file, text)
 
 
+def _most(size: int) -> int:
+    """Return how many bytes a file of some size may unpack to."""
+    return max(_LARGEST_CONTENT, _LARGEST_RATIO * size)
+
+
+def _check_sizes(file: Path, archive: zipfile.ZipFile) -> None:
+    """Refuse a small file that would fill the memory; no more is unpacked than it says itself."""
+    members = archive.infolist()
+    total = sum(member.file_size for member in members)
+    header = sum(member.file_size for member in members if member.filename == _HEADER)
+    if header > _LARGEST_HEADER or total > _most(file.stat().st_size):
+        raise ModelFileError(
+            f"{file} would unpack to {total:,} bytes, {header:,} of them in {_HEADER}, which no "
+            "model does; load models only from people you trust"
+        )
+
+
 def _checked_header(file: Path, text: bytes) -> dict[str, Any]:
     try:
         header = json.loads(text)
         version = header["format_version"]
         right = header["format"] == _FORMAT and isinstance(version, int) and version >= 1
         right = right and isinstance(header["about"], dict) and isinstance(header["estimator"], str)
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, RecursionError):
         right = False
     if not right:
         raise ModelFileError(f"{file} is damaged: {_HEADER} in it is not as linkfield writes it")

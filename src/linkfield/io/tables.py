@@ -8,6 +8,7 @@ import io
 import json
 import math
 import re
+import threading
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -119,24 +120,54 @@ def reading(file: Path, packed: bool, needs: str, errors: str = "strict") -> Ite
         raise ValueError(f"{file} is not a whole gzip file ({error}); write it again") from None
 
 
+#: The longest cell, where the csv module takes 131,072 characters if it is not told otherwise.
+_LONGEST_CELL = 2**31 - 1
+
+
+class _LongCells:
+    """While files are read, in any thread, cells may be long; the limit is the whole process's."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.readers = 0
+        self.limit = 0
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if not self.readers:
+                self.limit = csv.field_size_limit()
+                csv.field_size_limit(max(self.limit, _LONGEST_CELL))
+            self.readers += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self.lock:
+            self.readers -= 1
+            if not self.readers:
+                csv.field_size_limit(self.limit)
+
+
+_long_cells = _LongCells()
+
+
 def csv_rows(file: Path, stream: TextIO, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Read the lines of a CSV file, its header first; blank lines do not count."""
     # Strict: a quote that is never closed would swallow the rest of the file.
     reader = csv.reader(stream, delimiter=delimiter, strict=True)
     width = 0
     try:
-        for values in reader:
-            if not values:
-                continue
-            width = width or len(values)
-            if len(values) != width:
-                fail(
-                    file,
-                    reader.line_num,
-                    f"{len(values)} values where the header has {width} columns; put text "
-                    "with a delimiter in quotes",
-                )
-            yield reader.line_num, values
+        with _long_cells:
+            for values in reader:
+                if not values:
+                    continue
+                width = width or len(values)
+                if len(values) != width:
+                    fail(
+                        file,
+                        reader.line_num,
+                        f"{len(values)} values where the header has {width} columns; put text "
+                        "with a delimiter in quotes",
+                    )
+                yield reader.line_num, values
     except csv.Error as error:
         fail(file, reader.line_num, f"{error}; check the quotes")
 
