@@ -106,8 +106,13 @@ def test_an_output_is_replaced_in_the_folder_where_one_is(here):
 
 def test_values_too_large_for_distances_are_refused(here):
     Path("huge.csv").write_text("x,y\n1e300,0\n-1e300,0\n1e308,2\n2,1\n")
-    for scale in ("none", "auto", "standard"):
-        result = run("fit", "huge.csv", "-k", "2", "--scale", scale, "-q", expect=2)
+    Path("large.csv").write_text("x,y\n1e200,0\n-1e200,0\n1e200,2\n2,1\n-3e200,7\n")
+    for options in (
+        ["huge.csv", "--scale", "none"], ["huge.csv"], ["huge.csv", "--scale", "standard"],
+        ["huge.csv", "--scale", "none", "--distortion", "cosine"],
+        ["large.csv", "--scale", "none", "-e", "mixture"],
+    ):  # fmt: skip
+        result = run("fit", "-k", "2", "-q", *options, expect=2)
         assert "too large" in result.stderr and len(result.stderr.splitlines()) == 1
         assert "linkfield-out" not in os.listdir()
 

@@ -66,6 +66,20 @@ def _report(result: Result, tell: Teller) -> None:
         tell.note(f"report.html is left out ({type(error).__name__}: {error})")
 
 
+def _check_squares(X: Any) -> None:
+    """Refuse numbers whose squared distances no float can hold."""
+    largest = max(float(X.max()), -float(X.min()))
+    if largest > np.sqrt(np.finfo(np.float64).max / (4.0 * X.shape[0] * X.shape[1])):
+        raise _too_large(f"the data hold {largest:g}")
+
+
+def _too_large(why: str) -> Mistake:
+    return Mistake(
+        f"{why}: the values are too large for distances between them; rescale the columns, or say "
+        "--scale minmax"
+    )
+
+
 class _Fitting:
     """One run of the command, step by step."""
 
@@ -154,6 +168,8 @@ class _Fitting:
         """Fit, while somebody watches."""
         from ..estimators.progress import watching
 
+        if getattr(model, "distortion", "euclidean") == "euclidean":
+            _check_squares(self.prepared.X)
         known: dict[str, Any] = {"constraints": self.pairs}
         if self.labels is not None and self.labels_are_apart:
             known = {"constraints": self.known.pairs, "partial_labels": self.labels}
@@ -164,10 +180,7 @@ class _Fitting:
         with self.stage("fit", what), watching(self.tell):
             model.fit(self.prepared.X, **known)
         if not np.isfinite(model.objective_):
-            raise Mistake(
-                f"the objective is {model.objective_}: the values are too large for distances "
-                "between them; rescale the columns, or say --scale minmax"
-            )
+            raise _too_large(f"the objective is {model.objective_}")
         if not model.converged_:
             self.tell.note(
                 f"the fit did not settle within {model.max_iter} iterations; raise --max-iter"
