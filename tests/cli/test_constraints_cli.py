@@ -1,7 +1,9 @@
 """``linkfield constraints`` as a user runs it."""
 
 import csv
+import errno
 import json
+import os
 
 import numpy as np
 import pytest
@@ -138,6 +140,27 @@ def test_a_pair_on_several_lines_goes_with_all_of_them(run, tmp_path):
     assert (answer["n_kept"], answer["n_dropped"], answer["cost"]) == (4, 1, 2.0)
     kinds = [line["kind"] for line in table(tmp_path / "out.csv")]
     assert kinds == ["cannot", "cannot", "cannot", "must"]
+
+
+def test_repair_writes_both_files_or_none(run, tmp_path, monkeypatch):
+    before = sorted(p.name for p in tmp_path.iterdir())
+    for out in ("no/folder/o.csv", "o.xlsx"):
+        result = run("repair", "pairs.csv", "--out", out, "--dropped", "left.csv")
+        assert result.exit_code == 2 and out.split("/")[0] in result.stderr
+        assert sorted(p.name for p in tmp_path.iterdir()) == before
+    from linkfield.io import constraint_lines
+
+    write = constraint_lines.write_table
+
+    def fails(columns, file):
+        if file.name == "o.csv":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write(columns, file)
+
+    monkeypatch.setattr(constraint_lines, "write_table", fails)
+    result = run("repair", "pairs.csv", "--out", "o.csv", "--dropped", "left.csv")
+    assert result.exit_code == 2 and "disk is full" in result.stderr
+    assert sorted(p.name for p in tmp_path.iterdir()) == before
 
 
 def test_nothing_to_repair_copies_the_file_and_says_so(run, tmp_path):

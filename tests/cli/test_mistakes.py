@@ -95,6 +95,10 @@ MISTAKES = {
                                  ["/proc", "--out"]),
     "unknown parameter": ([*IRIS, "-k", "3", "--set", "tolerance=1"], ["'tolerance'", "tol"]),
     "a value that makes no sense": ([*IRIS, "-k", "3", "--set", "tol=-1"], ["tol", "-1"]),
+    "no threads": ([*IRIS, "-k", "3", "--jobs", "0"], ["--jobs 0", "1 or more"]),
+    "no seed": ([*IRIS, "-k", "3", "--set", "random_state=abc"], ["random_state=abc", "whole"]),
+    "a negative seed": ([*IRIS, "-k", "3", "--set", "random_state=-1"], ["random_state=-1"]),
+    "unknown metric": ([*IRIS, "-k", "3", "--metric", "foo"], ["'foo'", "'auto'", "'diagonal'"]),
     "no parameter of this estimator": ([*IRIS, "-k", "3", "-e", "pck", "--metric", "full"],
                                        ["--metric", "'pck'"]),
     "unknown distortion": ([*IRIS, "-k", "3", "--distortion", "manhattan"], ["manhattan"]),
@@ -142,6 +146,22 @@ def test_a_real_process_says_the_same(here):
         assert done.returncode == 2
         assert "Traceback" not in done.stderr
         assert all(word in done.stderr.splitlines()[-1] for word in words)
+
+
+def process(*args, **how):
+    """Run ``python -m linkfield``."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(linkfield.__file__).parents[1])}
+    how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}
+    return subprocess.run(
+        [sys.executable, "-m", "linkfield", *args], text=True, check=False, env=environment, **how
+    )
+
+
+def test_python_m_is_the_command(here):
+    done = process("--version")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[:1] == ["linkfield,"]
+    assert process("--help").stdout.startswith("Usage: linkfield ")
 
 
 def test_contradictions_can_be_allowed(here):
@@ -242,3 +262,18 @@ def test_only_errors_that_are_meant_for_users_are_on_purpose():
     assert not on_purpose(bug.value)
     with pytest.raises(ValueError, match="broadcast"), mistakes():
         np.ones(3) + np.ones(4)
+
+
+# ---------------------------------------------------------------------- stdout
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+def test_a_stdout_that_is_full_is_one_line(here):
+    assert CliRunner().invoke(main, [*IRIS, "-k", "3", *QUICK]).exit_code == 0
+    for command in (["predict", "linkfield-out", "iris.csv"], ["--help"]):
+        with open("/dev/full", "w") as stdout:
+            done = process(*command, stdout=stdout)
+        assert done.returncode == 2, done.stderr
+        last = done.stderr.splitlines()[-1]
+        assert last.startswith("Error: ") and "cannot be printed" in last
+        assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr

@@ -73,7 +73,26 @@ def make_estimator(
         model.set_params(**{parameter: value})
     for pair in extra:
         _set(model, name, pair)
+    _check_whole(model)
     return model
+
+
+def _check_whole(model: Any) -> None:
+    """Refuse seeds and numbers of threads that numpy and joblib would stumble over."""
+    for parameter, value in model.get_params().items():
+        last = parameter.rpartition("__")[2]
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if last == "random_state" and not (value is None or (whole and 0 <= value < 2**32)):
+            raise Mistake(
+                f"--set {parameter}={value}: a seed is a whole number from 0 to {2**32 - 1}, or "
+                "none"
+            )
+        if last == "n_jobs" and not (value is None or (whole and value != 0)):
+            option = "--jobs " if parameter == "n_jobs" else f"--set {parameter}="
+            raise Mistake(
+                f"{option}{value}: the number of threads is 1 or more, -1 for all cores; leave it "
+                "out to have all"
+            )
 
 
 def _set(model: Any, name: str, pair: str) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from ..constraints import Constraints
 from ._mistakes import Mistake
 from ._outputs import check_width, load_model, read_classes, read_record
+from ._reading import read_like
 
 __all__ = ["Saved", "opened"]
 
@@ -92,8 +93,6 @@ class Saved:
     @cached_property
     def rows(self) -> Any:
         """The rows of the fit as they were read (:class:`linkfield.io.Data`)."""
-        from ..io import read_data
-
         file = self.data or self._where()
         if file is None:
             path = self.run.get("input", {}).get("path")
@@ -101,17 +100,7 @@ class Saved:
             raise Mistake(f"{gone}; say --data FILE")
         if self.data is None:
             self._check_unchanged(file)
-        about = self.about
-        data = read_data(
-            file,
-            columns=about.get("columns"),
-            exclude=about.get("exclude") or (),
-            id_column=about.get("id_column"),
-            label_column=self.truth,
-            text_column=about.get("text_column"),
-            embedding_column=about.get("embedding_column"),
-            dtype=np.dtype(about.get("dtype") or "float64"),
-        )
+        data = read_like(file, self.about, label_column=self.truth)
         n = len(self.step.labels_)
         if data.n_rows != n:
             raise Mistake(f"{file} has {data.n_rows:,} rows, the fit had {n:,}; give its very rows")
@@ -143,9 +132,10 @@ class Saved:
         from ..plots.reading import feature_names_of
 
         d = int(self.step.n_features_in_)
-        columns = self.about.get("columns")
-        if columns is not None and len(columns) == d and self.about.get("text_column") is None:
-            return [str(name) for name in columns]
+        columns = self.about.get("columns") or []
+        named = all(isinstance(name, str) for name in columns)  # not positions in an array
+        if named and len(columns) == d and self.about.get("text_column") is None:
+            return list(columns)
         return feature_names_of(self.model, None, d)
 
     @cached_property
@@ -161,7 +151,7 @@ class Saved:
             return self.rows.sample_id
         from ..io import read_data
 
-        return read_data(table, id_column="id", text_column="cluster").sample_id
+        return read_data(table, columns=(), id_column="id").sample_id
 
     # ------------------------------------------------------------- knowledge
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from ._estimators import make_estimator
 from ._knowledge import number_of_clusters, read_knowledge, refuse_contradictions
-from ._mistakes import mistakes
+from ._mistakes import Mistake, mistakes
 from ._preparation import prepared_numbers, prepared_texts
 from ._progress import Teller
-from ._reading import describe_data, reads_labels
+from ._reading import check_ids, check_roles, describe_data, reads_labels
 from ._record import file_facts, write_record
 from ._request import Request
 from ._writing import Result, write_report, write_result
@@ -47,9 +47,37 @@ def run_fit(request: Request, tell: Teller, folder: Path) -> dict[str, Any]:
         write_result(result)
     if request.report:
         with job.stage("report", "drawing the report"):
-            write_report(result)
+            _report(result, tell)
     with mistakes():
         return write_record(result, tell, started=job.started, facts=job.input)
+
+
+def _report(result: Result, tell: Teller) -> None:
+    """Write the report; a picture that fails is told, but does not cost the fit."""
+    files = list(result.files)
+    try:
+        write_report(result)
+    except OSError:
+        raise  # then nothing else can be written, either
+    except Exception as error:
+        for name in set(result.files) - set(files):
+            (result.folder / name).unlink(missing_ok=True)
+        result.files[:] = files
+        tell.note(f"report.html is left out ({type(error).__name__}: {error})")
+
+
+def _check_squares(X: Any) -> None:
+    """Refuse numbers whose squared distances no float can hold."""
+    largest = max(float(X.max()), -float(X.min()))
+    if largest > np.sqrt(np.finfo(np.float64).max / (4.0 * X.shape[0] * X.shape[1])):
+        raise _too_large(f"the data hold {largest:g}")
+
+
+def _too_large(why: str) -> Mistake:
+    return Mistake(
+        f"{why}: the values are too large for distances between them; rescale the columns, or say "
+        "--scale minmax"
+    )
 
 
 class _Fitting:
@@ -83,12 +111,15 @@ class _Fitting:
                 embedding_column=ask.embedding_column,
                 dtype=np.dtype(ask.dtype),
             )
+            check_roles(ask)
+            check_ids(self.data)
             self.input = file_facts(ask.data)
         # Labels that nobody asked for may be the truth, which must not reach the fit.
         self.labels = None if ask.label_column is None else self.data.labels
         if self.labels is None and self.data.labels is not None:
-            self.tell.note("the labels in the file are not used; say --label-column label")
-        describe_data(self.data, self.tell, ask.id_column)
+            name = "label" if in_front else "labels"
+            self.tell.note(f"the labels in the file are not used; say --label-column {name}")
+        describe_data(self.data, self.tell, ask)
 
     def know(self) -> None:
         """Read what is known of the rows, and check it before anything takes long."""
@@ -137,6 +168,8 @@ class _Fitting:
         """Fit, while somebody watches."""
         from ..estimators.progress import watching
 
+        if getattr(model, "distortion", "euclidean") == "euclidean":
+            _check_squares(self.prepared.X)
         known: dict[str, Any] = {"constraints": self.pairs}
         if self.labels is not None and self.labels_are_apart:
             known = {"constraints": self.known.pairs, "partial_labels": self.labels}
@@ -146,6 +179,8 @@ class _Fitting:
         what = f"fitting {type(model).__name__}, {self.clusters} clusters"
         with self.stage("fit", what), watching(self.tell):
             model.fit(self.prepared.X, **known)
+        if not np.isfinite(model.objective_):
+            raise _too_large(f"the objective is {model.objective_}")
         if not model.converged_:
             self.tell.note(
                 f"the fit did not settle within {model.max_iter} iterations; raise --max-iter"

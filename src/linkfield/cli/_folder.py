@@ -8,7 +8,7 @@ import secrets
 import shutil
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -37,27 +37,45 @@ FILES = (
 
 def is_ours(folder: Path) -> bool:
     """Say whether ``linkfield fit`` wrote a folder."""
+    return "run.json" in _written(folder)
+
+
+def _written(folder: Path) -> set[str]:
+    """Return the names of the files that an earlier fit wrote: all others are the user's."""
     try:
         run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return False
-    return isinstance(run, dict) and run.get("program") == PROGRAM
+        return set()
+    if not isinstance(run, dict) or run.get("program") != PROGRAM:
+        return set()
+    names = run.get("files")
+    listed = {name for name in names if name in FILES} if isinstance(names, list) else set()
+    return listed | {"run.json"}
 
 
 @contextmanager
-def output_folder(target: Path, *, force: bool) -> Iterator[Path]:
+def output_folder(
+    target: Path, *, force: bool, names: Iterable[str] = (), inputs: Iterable[Path] = ()
+) -> Iterator[Path]:
     """Yield a new folder beside ``target`` that takes its place once all is written.
 
-    An earlier output is replaced, files of the user's in it stay. Whatever happens inside, an
-    error or Ctrl-C, the new folder goes and the target is as it was.
+    An earlier output is replaced, files of the user's in it stay: where one has a name that is to
+    be written, nothing is. Whatever happens inside, an error or Ctrl-C, the new folder goes and the
+    target is as it was.
 
     Parameters
     ----------
     target : Path
     force : bool
         Whether to write into a folder that holds other things; these stay, too.
+    names : iterable of str
+        What will be written, as far as that is known, so that a clash is told before the work.
+    inputs : iterable of Path
+        What is read, and hence must not be replaced.
     """
     _check(target, force)
+    read = [file.resolve() for file in inputs]
+    _check_clashes(target, names, read)
     target = target.resolve()
     made = _make_parents(target.parent)
     beside = target.parent / f".{target.name}.{secrets.token_hex(4)}"
@@ -72,6 +90,7 @@ def output_folder(target: Path, *, force: bool) -> Iterator[Path]:
             if target.exists() and not os.access(target, os.W_OK | os.X_OK):
                 raise Mistake(f"cannot write to {target} (no permission); choose another --out")
             yield beside
+            _check_clashes(target, os.listdir(beside), read)
             _move(beside, target)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
@@ -93,6 +112,22 @@ def _check(target: Path, force: bool) -> None:
             f"--out {target} holds other things; choose another folder, or say --force to write "
             "beside them"
         )
+
+
+def _check_clashes(target: Path, names: Iterable[str], read: list[Path]) -> None:
+    """Refuse to replace files of the user's, and files that are read."""
+    earlier = _written(target)
+    for name in sorted({*names, *earlier}):
+        file = target / name
+        if file.resolve() in read and os.path.lexists(file):
+            raise Mistake(
+                f"{file} is read, and would be replaced; choose another --out, or move it elsewhere"
+            )
+        if name not in earlier and os.path.lexists(file):
+            raise Mistake(
+                f"{file} is not of an earlier fit, and would be replaced; choose another --out, or "
+                "move it elsewhere"
+            )
 
 
 def _make_parents(folder: Path) -> list[Path]:
@@ -127,8 +162,8 @@ def _move(new: Path, target: Path) -> None:
     if not target.exists():
         os.replace(new, target)
         return
-    extra = [path for path in target.iterdir() if path.name not in FILES]
-    if not extra and is_ours(target) and target != Path.cwd():
+    earlier = _written(target)
+    if earlier.issuperset(os.listdir(target)) and earlier and target != Path.cwd():
         old = new.with_name(new.name + ".old")
         os.replace(target, old)
         try:
@@ -140,8 +175,7 @@ def _move(new: Path, target: Path) -> None:
         return
     # Things of the user's are in there: ours go in one by one, run.json last.
     names = sorted(os.listdir(new), key=lambda name: name == "run.json")
-    if is_ours(target):
-        for name in set(FILES) - set(names):
-            (target / name).unlink(missing_ok=True)
+    for name in earlier - set(names):
+        (target / name).unlink(missing_ok=True)
     for name in names:
         os.replace(new / name, target / name)

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 import click
 
-__all__ = ["Mistake", "mistakes", "on_purpose", "said"]
+__all__ = ["FULL", "Mistake", "mistakes", "on_purpose", "said"]
 
 #: Full disks, quotas, and files larger than is allowed.
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 #: How messages that are meant for Python read on the command line.
 _WORDS = {
@@ -34,7 +34,7 @@ class Mistake(click.ClickException):
 
 def said(error: Exception) -> str:
     """Return what an error says, in one line."""
-    if isinstance(error, OSError) and error.errno in _FULL:
+    if isinstance(error, OSError) and error.errno in FULL:
         where = "" if error.filename is None else f" for {error.filename}"
         return (
             f"the disk is full{where} ({error.strerror}); nothing was left behind: free some "

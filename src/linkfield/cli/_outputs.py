@@ -66,7 +66,7 @@ def read_clusters(labels: Path) -> Clusters:
     file = labels / "labels.csv" if labels.is_dir() else labels
     if labels.is_dir() and not file.exists():
         raise Mistake(f"{labels} holds no labels.csv; give a folder that `linkfield fit` wrote")
-    data = read_data(file, id_column="id", label_column="cluster", text_column="cluster")
+    data = read_data(file, columns=(), id_column="id", label_column="cluster")
     assert data.labels is not None and data.sample_id is not None
     if any(not isinstance(k, int) for k in data.labels):
         raise Mistake(f"{file}: the column 'cluster' must hold a whole number in every row")
@@ -78,12 +78,10 @@ def read_classes(truth: Path, id_column: str | None, label_column: str) -> dict[
     from ..io import read_data
     from ._reading import reads_labels
 
-    if reads_labels(truth):  # svmlight, where classes stand in front of every row
-        data = read_data(truth)
-    else:
-        data = read_data(
-            truth, id_column=id_column, label_column=label_column, text_column=label_column
-        )
+    in_front = reads_labels(truth)  # svmlight: classes stand in front of every row
+    data = read_data(
+        truth, columns=(), id_column=id_column, label_column=None if in_front else label_column
+    )
     assert data.labels is not None
     rows = range(len(data.labels))
     ids = [str(k) for k in rows] if data.sample_id is None else as_text(data.sample_id).tolist()

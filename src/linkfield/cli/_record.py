@@ -73,7 +73,7 @@ def write_record(
             "dtype": ask.dtype,
         },
         "parameters": {"estimator": type(model).__name__, **model.get_params(deep=False)},
-        "seeds": {"random_state": ask.seed},
+        "seeds": _seeds(result),
         "result": _outcome(result),
         "seconds": {name: round(value, 3) for name, value in tell.seconds.items()},
         "warnings": tell.notes,
@@ -83,6 +83,14 @@ def write_record(
     text = json.dumps(run, indent=1, ensure_ascii=False, allow_nan=False)
     (result.folder / "run.json").write_text(text + "\n", encoding="utf-8")
     return run
+
+
+def _seeds(result: Result) -> dict[str, Any]:
+    """Return the seeds: --set random_state goes before --seed, but not for the preparation."""
+    seeds = {"random_state": result.model.get_params(deep=False)["random_state"]}
+    if result.request.svd is not None:
+        seeds["svd"] = result.request.seed
+    return seeds
 
 
 def _inputs(result: Result) -> dict[str, Any]:

@@ -63,6 +63,23 @@ class Request:
         """Whether rows are texts or embeddings, which are best compared by their direction."""
         return bool(self.text_column or self.embedding_column)
 
+    @property
+    def inputs(self) -> list[Path]:
+        """All files that are read."""
+        return [self.data, *self.constraints, *([] if self.groups is None else [self.groups])]
+
+    @property
+    def names(self) -> list[str]:
+        """The files that will be written, but that mixed ids turn CSV into JSON lines."""
+        sure = ["labels.csv", "model.skops", "violations.csv", "run.json"]
+        more = {
+            "report.html": self.report,
+            "known_labels.csv": self.label_column,
+            "constraints.csv": self.constraints,
+            "groups.csv": self.groups,
+        }
+        return sure + [name for name, wanted in more.items() if wanted]
+
     def says(self, parameter: str) -> bool:
         """Whether a parameter was given, as an option or by --set."""
         given = {pair.partition("=")[0].strip() for pair in self.extra}

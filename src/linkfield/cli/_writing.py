@@ -17,6 +17,7 @@ from ._estimators import as_json
 from ._knowledge import Known
 from ._labels import cluster_names, memberships, write_labels
 from ._preparation import Prepared
+from ._reading import how_read
 from ._request import Request
 
 __all__ = ["Result", "write_report", "write_result"]
@@ -106,15 +107,9 @@ def _write_model(result: Result) -> None:
 
 def _about(result: Result) -> dict[str, Any]:
     """Return what ``predict`` must know of how the rows were read."""
-    ask, unnamed = result.request, result.columns is None  # then columns go by position
+    ask = result.request
     about = {
-        "columns": (list(ask.columns) or None) if unnamed else result.columns,
-        "exclude": list(ask.exclude) if unnamed and not ask.directional else [],
-        "id_column": ask.id_column,
-        "label_column": ask.label_column,
-        "text_column": ask.text_column,
-        "embedding_column": ask.embedding_column,
-        "dtype": ask.dtype,
+        **how_read(ask, result.data),
         "scale": result.prepared.scale,
         "data": ask.data.name,
         "rows": len(result.labels),

@@ -142,9 +142,7 @@ def _read(data: Path, id_column: str | None, label_column: str | None) -> Any:
     """Read ids and labels; of a table nothing else, whatever its other columns hold."""
     from ..io import read_data
 
-    named = id_column if label_column is None else label_column
-    text = None if _holds_arrays(data) else 0 if named is None else named
-    return read_data(data, id_column=id_column, label_column=label_column, text_column=text)
+    return read_data(data, columns=(), id_column=id_column, label_column=label_column)
 
 
 def _holds_arrays(data: Path) -> bool:
@@ -185,18 +183,30 @@ def repair(
     """  # noqa: D301
     from ..constraints.conflicts import links_of
     from ..io.constraint_lines import read_constraint_lines
+    from ..io.files import format_of, need_folder
 
     if dropped is not None and dropped.resolve() == out.resolve():
         raise Mistake("--out and --dropped are the same file; give them two names")
+    with mistakes():  # both at first: it is both files, or none
+        for target in (out, dropped):
+            if target is not None:
+                need_folder(target)
+                format_of(target)
     with busy(f"reading {file}", quiet), mistakes(reading=True):
         lines = read_constraint_lines(file, merge=merge)
     with busy("looking for the cheapest repair", quiet):
         mended = lines.constraints.repair(time_limit=time_limit)
     gone = lines.among(mended.dropped)
     with mistakes():
+        fresh = dropped is not None and not dropped.exists()
         if dropped is not None:
             lines.write(gone, dropped)
-        lines.write(~gone, out)
+        try:
+            lines.write(~gone, out)
+        except BaseException:
+            if dropped is not None and fresh:
+                dropped.unlink(missing_ok=True)
+            raise
     links = links_of(mended.dropped)
     if machine:
         answer = {

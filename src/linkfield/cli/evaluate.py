@@ -70,7 +70,10 @@ def evaluate(
         told = _told(pairs, folder, found.ids)
     if exclude_constrained and not len(told):
         raise Mistake("--exclude-constrained: there are no constraints; name them with -c FILE")
-    scores = _scores(found, joined, told if exclude_constrained else None)
+    scores = _scores(found, joined, told, exclude_constrained)
+    scores["warnings"] = [] if folder is None else _doubts(folder, label_column)
+    for line in scores["warnings"]:
+        click.echo(f"note: {line}", err=True)
     if pairs is not None:
         scores["constraints"] = _satisfaction(pairs, found.cluster)
     if as_json:
@@ -114,11 +117,29 @@ def _told(pairs: Any, folder: Path | None, ids: Any) -> NDArray[np.int64]:
     return np.unique(np.concatenate(rows)).astype(np.int64) if rows else np.empty(0, np.int64)
 
 
+def _doubts(folder: Path, label_column: str) -> list[str]:
+    """Say if the clusters were made from the very classes that they are scored by."""
+    from ..io import read_about
+
+    try:
+        columns = read_about(folder / "model.skops").get("columns") or []
+    except (OSError, ValueError):
+        return []  # the clusters can be scored without their model
+    if label_column not in columns:
+        return []
+    return [
+        f"the fit clustered by a column {label_column!r}, too; if these are the classes, the "
+        f"scores mean nothing: fit again with --exclude {label_column}"
+    ]
+
+
 # ------------------------------------------------------------------- scoring
 
 
-def _scores(found: Clusters, classes: list[Any], told: Any) -> dict[str, Any]:
-    """Return all scores of the rows that have a class."""
+def _scores(
+    found: Clusters, classes: list[Any], told: NDArray[np.int64], exclude: bool
+) -> dict[str, Any]:
+    """Return all scores of the rows that have a class, those that the fit was told of or not."""
     from ..evaluation import (
         adjusted_rand,
         clustering_accuracy,
@@ -130,7 +151,8 @@ def _scores(found: Clusters, classes: list[Any], told: Any) -> dict[str, Any]:
 
     use = np.array([c is not None for c in classes])
     n_known = int(use.sum())
-    if told is not None:
+    n_told = int(use[told].sum())
+    if exclude:
         use[told] = False
         if not use.any():
             raise Mistake("every row with a class is in a constraint; leave --exclude-constrained")
@@ -143,6 +165,7 @@ def _scores(found: Clusters, classes: list[Any], told: Any) -> dict[str, Any]:
         "rows": int(use.sum()),
         "rows_without_class": len(use) - n_known,
         "rows_excluded": n_known - int(use.sum()),
+        "rows_told": 0 if exclude else n_told,
         "pairwise_f": pairwise_f_score(true, pred),
         "pairwise_precision": precision,
         "pairwise_recall": recall,
@@ -180,6 +203,12 @@ def _show(scores: dict[str, Any], console: Console) -> None:
         if scores[key]:
             left.append(f"{scores[key]:,} {why}")
     console.print("\n" + ", ".join(left), highlight=False)
+    if scores["rows_told"]:
+        console.print(
+            f"of these, {scores['rows_told']:,} were labelled or in constraints of the fit; "
+            "--exclude-constrained leaves them out",
+            highlight=False,
+        )
     facts = Table(box=None, pad_edge=False, show_header=False)
     facts.add_column(style="bold")
     facts.add_column(justify="right")

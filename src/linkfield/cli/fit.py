@@ -92,7 +92,7 @@ def _closure(_: Any, __: Any, value: str | None) -> str | bool | None:
 @option(_HOW, "--starts", metavar="N", callback=_starts, help="Number of starts, or auto.")
 @option(_HOW, "--max-iter", type=click.IntRange(1), metavar="N", help="Iterations at most.")
 @option(_HOW, "--certify", is_flag=True, help="Bound how far the labels are from the best ones.")
-@option(_HOW, "--seed", type=click.IntRange(0), default=0, show_default=True,
+@option(_HOW, "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True,
         help="The same seed gives the same clusters.")  # fmt: skip
 @option(_HOW, "--jobs", type=int, metavar="N", help="Threads. Default: all cores.")
 @option(_HOW, "--set", "extra", multiple=True, metavar="NAME=VALUE",
@@ -125,7 +125,7 @@ def fit(data: Path, out: Path, force: bool, quiet: bool, as_json: bool, **option
     request = Request(data=data, parameters=parameters, **options)
     tell = teller(quiet)
     try:
-        with output_folder(out, force=force) as folder:
+        with output_folder(out, force=force, names=request.names, inputs=request.inputs) as folder:
             run = run_fit(request, tell, folder)
     except KeyboardInterrupt:
         click.echo("stopped; nothing was written", err=True)

@@ -173,7 +173,7 @@ def _before(saved: Saved, X: Any, before: str) -> Any:
     missing = [name for name in ids if str(name) not in place]
     if missing:
         raise Mistake(
-            f"--before {before} says nothing of the row {missing[0]!r}"
+            f"--before {before} says nothing of the row {str(missing[0])!r}"
             f"{f' and {len(missing) - 1:,} others' if len(missing) > 1 else ''}; give labels of "
             "the same rows"
         )

@@ -13,6 +13,7 @@ from ._help import GroupedCommand, option
 from ._mistakes import Mistake, mistakes
 from ._outputs import check_width, load_model
 from ._progress import Teller, teller
+from ._reading import check_ids, read_like
 from ._summary import output, print_json
 
 __all__ = ["predict"]
@@ -59,7 +60,8 @@ def predict(
     elif id_column is not None:
         about["id_column"] = id_column
     with tell.stage("read", f"reading {data}"), mistakes(reading=True):
-        rows = _read(data, about)
+        rows = read_like(data, about)
+        check_ids(rows)
     with tell.stage("predict", "finding the clusters"), mistakes():
         sizes = _write(loaded, rows, about, out)
     done = _record(model, data, out, sizes, about, tell)
@@ -88,21 +90,6 @@ def _check_out(out: Path, force: bool) -> None:
         first = raw.readline(200).decode("utf-8", "replace").strip()
     if not first.replace("\t", ",").startswith(",".join(HEADER)):
         raise Mistake(f"--out {out} holds something else; choose another name, or say --force")
-
-
-def _read(data: Path, about: dict[str, Any]) -> Any:
-    """Read the columns that the model was made with."""
-    from ..io import read_data
-
-    return read_data(
-        data,
-        columns=about.get("columns"),
-        exclude=about.get("exclude") or (),
-        id_column=about.get("id_column"),
-        text_column=about.get("text_column"),
-        embedding_column=about.get("embedding_column"),
-        dtype=np.dtype(about.get("dtype") or "float64"),
-    )
 
 
 def _write(model: Any, data: Any, about: dict[str, Any], out: Path) -> Any:

@@ -128,7 +128,8 @@ def checked_metric(kind: str, distortion: Distortion) -> type[Metric]:
     """Return the kind of metric, refused where the distortion cannot learn it."""
     if kind not in METRICS:
         hint = " (a distance is chosen by distortion=)" if kind in DISTORTIONS else ""
-        raise ValueError(f"metric must be one of {sorted(METRICS)}, got {kind!r}{hint}")
+        known = ["auto", *sorted(METRICS)]
+        raise ValueError(f"metric must be one of {known}, got {kind!r}{hint}")
     if kind not in distortion.metrics:
         raise ValueError(
             f"distortion {distortion.name!r} cannot learn metric={kind!r}: "
