@@ -289,3 +289,23 @@ def test_help_has_examples(run):
     for args in ([], ["check"], ["repair"], ["close"], ["sample"]):
         result = run(*args, "--help")
         assert result.exit_code == 0 and "Example: linkfield constraints" in result.output
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["sample", "rows.csv", "--label-column", "kind", "--pairs", "2", "--out", "rows.csv"],
+        ["close", "pairs.csv", "--out", "rows.csv"],
+        ["repair", "pairs.csv", "--out", "pairs.csv"],
+        ["repair", "pairs.csv", "--out", "new.csv", "--dropped", "rows.csv"],
+    ],
+)
+def test_nothing_is_written_over_unasked(tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.csv").write_text("x,kind\n1,a\n2,a\n3,b\n")
+    (tmp_path / "pairs.csv").write_text("a,b,kind\n0,1,must\n1,2,cannot\n")
+    before = {p.name: p.read_text() for p in tmp_path.iterdir()}
+    result = CliRunner().invoke(main, ["constraints", *words])
+    assert result.exit_code == 2 and "--force" in result.stderr
+    assert {p.name: p.read_text() for p in tmp_path.iterdir()} == before
+    assert CliRunner().invoke(main, ["constraints", *words, "--force"]).exit_code == 0

@@ -21,6 +21,7 @@ _FILE = click.Path(path_type=Path)
 
 _file = click.argument("file", type=_FILE)
 _out = click.option("--out", type=_FILE, required=True, help="The file to write.")
+_force = click.option("--force", is_flag=True, help="Replace files that are there.")
 _json = click.option("--json", "machine", is_flag=True, help="The answer as one JSON object.")
 _quiet = click.option("--quiet", "-q", is_flag=True, help="Say nothing.")
 _merge = click.option(
@@ -145,6 +146,13 @@ def _read(data: Path, id_column: str | None, label_column: str | None) -> Any:
     return read_data(data, columns=(), id_column=id_column, label_column=label_column)
 
 
+def _refuse_existing(force: bool, *targets: Path | None) -> None:
+    """Refuse to write over what is there: data, or pairs that somebody made by hand."""
+    for target in targets:
+        if target is not None and target.exists() and not force:
+            raise Mistake(f"{target} is there already; choose another name, or say --force")
+
+
 def _holds_arrays(data: Path) -> bool:
     """Say whether a file is of a format that has no columns with names."""
     from ..io.files import format_of
@@ -158,6 +166,7 @@ def _holds_arrays(data: Path) -> bool:
 @constraints.command(short_help="Write the file without its cheapest contradictions.")
 @_file
 @_out
+@_force
 @click.option("--dropped", type=_FILE, help="A file for what is left out.")
 @_merge
 @_seconds
@@ -166,6 +175,7 @@ def _holds_arrays(data: Path) -> bool:
 def repair(
     file: Path,
     out: Path,
+    force: bool,
     dropped: Path | None,
     merge: str,
     time_limit: float,
@@ -187,6 +197,7 @@ def repair(
 
     if dropped is not None and dropped.resolve() == out.resolve():
         raise Mistake("--out and --dropped are the same file; give them two names")
+    _refuse_existing(force, out, dropped)
     with mistakes():  # both at first: it is both files, or none
         for target in (out, dropped):
             if target is not None:
@@ -241,12 +252,15 @@ def _say_repaired(links: list[Any], cost: float, proven: bool) -> None:
 @constraints.command(short_help="Write all that the constraints entail.")
 @_file
 @_out
+@_force
 @click.option("--limit", type=click.IntRange(0), default=1_000_000, show_default=True,
               metavar="N", help="Refuse to write more pairs than this.")  # fmt: skip
 @_merge
 @_json
 @_quiet
-def close(file: Path, out: Path, limit: int, merge: str, machine: bool, quiet: bool) -> None:
+def close(
+    file: Path, out: Path, force: bool, limit: int, merge: str, machine: bool, quiet: bool
+) -> None:
     """Write all that the constraints of FILE entail, pair by pair.
 
     If a-b and b-c are must-links, so is a-c; if further c-d is a cannot-link, so are a-d and b-d.
@@ -258,6 +272,7 @@ def close(file: Path, out: Path, limit: int, merge: str, machine: bool, quiet: b
     """  # noqa: D301
     from ..io import read_constraints, write_constraints
 
+    _refuse_existing(force, out)
     with mistakes(reading=True):
         known = read_constraints(file, merge=merge)
     closure = known.closure()
@@ -302,6 +317,7 @@ def close(file: Path, out: Path, limit: int, merge: str, machine: bool, quiet: b
 @click.option("--id-column", metavar="NAME",
               help="The column of ids; without it, rows are called 0, 1, 2, ...")  # fmt: skip
 @_out
+@_force
 @_json
 @_quiet
 def sample(
@@ -312,6 +328,7 @@ def sample(
     seed: int,
     id_column: str | None,
     out: Path,
+    force: bool,
     machine: bool,
     quiet: bool,
 ) -> None:
@@ -328,6 +345,7 @@ def sample(
     from ..constraints import Constraints
     from ..io import write_constraints
 
+    _refuse_existing(force, out)
     with busy(f"reading {data}", quiet), mistakes(reading=True):
         if label_column is None and not _holds_arrays(data):
             raise Mistake(f"which column of {data} holds the labels? Say --label-column NAME")
