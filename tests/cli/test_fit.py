@@ -391,3 +391,19 @@ def test_a_terminated_process_leaves_nothing_behind(here):
 def _environment():
     source = str(Path(linkfield.__file__).resolve().parents[1])
     return {**os.environ, "PYTHONPATH": source}
+
+
+def test_columns_are_named_and_one_that_counts_the_rows_is_noticed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{10_000 + i},{i % 7},{i * 0.5},some words" for i in range(30)]
+    (tmp_path / "rows.csv").write_text("\n".join(["customer,age,income,remark", *lines]))
+    said = CliRunner().invoke(main, ["fit", "rows.csv", "-k", "2", "--no-report"])
+    assert said.exit_code == 0, said.output
+    assert "  30 rows of 3 columns: customer, age, income" in said.stderr
+    assert "  left out, since they hold no numbers: remark" in said.stderr
+    assert "say --id-column customer" in said.stderr
+    record = json.loads((tmp_path / "linkfield-out" / "run.json").read_text())
+    assert record["input"]["column_names"] == ["customer", "age", "income"]
+    texts = ["fit", "rows.csv", "-k", "2", "--no-report", "--text-column", "remark", "-o", "texts"]
+    said = CliRunner().invoke(main, texts)
+    assert "left out, since others were chosen: customer, age, income" in said.stderr

@@ -5,11 +5,13 @@ from __future__ import annotations
 import fnmatch
 import itertools
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ._constraint_words import counted
 from ._mistakes import Mistake
 from ._progress import Teller
 from ._request import Request
@@ -139,28 +141,47 @@ def read_like(file: Path, about: dict[str, Any], *, label_column: str | None = N
 def describe_data(data: Any, tell: Teller, ask: Request) -> None:
     """Say what was read, and what looks like a slip."""
     X = data.X
-    what = "texts" if X is None else f"rows of {X.shape[1]:,} columns"
-    tell.say(f"  {data.n_rows:,} {what}")
-    if data.left_out and X is not None:
-        shown = ", ".join(data.left_out[:8]) + (" and others" if len(data.left_out) > 8 else "")
-        tell.say(f"  left out, since they hold no numbers: {shown}")
+    if X is None:
+        tell.say(f"  {counted(data.n_rows, 'text')}")
+    else:
+        named = data.feature_names and not ask.directional
+        which = f": {_some(data.feature_names)}" if named else ""
+        width = counted(X.shape[1], "column")
+        tell.say(f"  {counted(data.n_rows, 'row')} of {width}{which}")
+    if data.left_out:
+        why = "since others were chosen" if ask.directional else "since they hold no numbers"
+        tell.say(f"  left out, {why}: {_some(data.left_out)}")
     if ask.directional or not isinstance(X, np.ndarray):
         return
     names = data.feature_names or ()
     plane = {"x", "y"} <= {name.lower() for name in names}  # then y is no class
     for j, name in enumerate(names):
-        if ask.id_column is None and _ID.fullmatch(name) and _numbers_rows(X[:, j]):
+        column = X[:, j]
+        if ask.id_column is None and (
+            _counts(column) or (_ID.fullmatch(name) and _numbers_rows(column))
+        ):
             tell.note(
                 f"the column {name!r} counts like any other; if it names the rows, say "
                 f"--id-column {name}"
             )
         if name in ask.columns or (plane and name.lower() == "y"):
             continue
-        if _CLASS.fullmatch(name) and _numbers_classes(X[:, j]):
+        if _CLASS.fullmatch(name) and _numbers_classes(column):
             tell.note(
                 f"the column {name!r} counts like any other; if it holds classes, say "
                 f"--label-column {name} to go by them, or --exclude {name} to keep them out"
             )
+
+
+def _some(names: Sequence[str], most: int = 8) -> str:
+    """Return names for a line, the first of them if they are many."""
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest:,} more" if rest > 0 else "")
+
+
+def _counts(column: Any) -> bool:
+    """Say whether a column counts the rows: each number is the one before, and one."""
+    return len(column) > 2 and bool((np.diff(column) == 1).all())
 
 
 def _numbers_classes(column: Any) -> bool:

@@ -99,6 +99,7 @@ def _inputs(result: Result) -> dict[str, Any]:
     return {
         "rows": len(result.labels),
         "columns": result.prepared.X.shape[1],
+        "column_names": None if ask.directional else result.data.feature_names,
         "id_column": ask.id_column,
         "label_column": ask.label_column,
         "labelled_rows": 0 if known.labelled is None else len(known.labelled[0]),
