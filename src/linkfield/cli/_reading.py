@@ -173,7 +173,7 @@ def describe_data(data: Any, tell: Teller, ask: Request) -> None:
             )
 
 
-def _some(names: Sequence[str], most: int = 8) -> str:
+def _some(names: Sequence[str], most: int = 6) -> str:
     """Return names for a line, the first of them if they are many."""
     rest = len(names) - most
     return ", ".join(names[:most]) + (f" and {rest:,} more" if rest > 0 else "")
