@@ -58,3 +58,24 @@ def test_a_demo_needs_a_place_for_its_picture(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(main, ["demo"], prog_name="linkfield")
     assert result.exit_code == 2 and "cannot write to" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--metric", "moon"], "metric must be one of"),
+        (["--distortion", "moon"], "distortion must be one of"),
+        (["--weight", "-1"], "--weight must be positive"),
+        (["--starts", "0"], "--starts must be"),
+        (["--set", "tol=abc"], "tol must be"),
+        (["-e", "mixture", "--set", "strength=-3"], "strength must be"),
+        (["-c", "missing.csv"], "there is no file missing.csv"),
+    ],
+)
+def test_options_are_checked_before_a_file_is_read(words, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(main, ["fit", "nothing-there.csv", "-k", "2", *words])
+    assert result.exit_code == 2
+    (line,) = result.stderr.splitlines()
+    assert said in line and "linkfield." not in line
+    assert not list(tmp_path.iterdir())

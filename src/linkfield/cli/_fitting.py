@@ -35,9 +35,10 @@ def run_fit(request: Request, tell: Teller, folder: Path) -> dict[str, Any]:
         Exists, and is empty.
     """
     job = _Fitting(request, tell)
+    job.check_options()
     job.read()
     job.know()
-    model = job.estimator()
+    model = job.estimator(job.clusters)
     job.prepare(model)
     job.fit(model)
     result = Result(
@@ -134,13 +135,23 @@ class _Fitting:
             if not (ask.allow_contradictions or ask.parameters.get("closure") is False):
                 refuse_contradictions(self.pairs)
 
-    def estimator(self) -> Any:
+    def check_options(self) -> None:
+        """Refuse options that make no sense before a large file is read for nothing."""
+        from ..estimators.checking import check_options
+
+        ask = self.request
+        for file in (*ask.constraints, ask.groups):
+            if file is not None and not file.exists():
+                raise Mistake(f"there is no file {file}; check the path")
+        model = self.estimator(ask.clusters or 2)
+        with mistakes():
+            check_options(model)
+
+    def estimator(self, clusters: int) -> Any:
         """Return the estimator, not fitted yet."""
         ask = self.request
         with mistakes():
-            model = make_estimator(
-                ask.estimator, self.clusters, ask.seed, ask.parameters, ask.extra
-            )
+            model = make_estimator(ask.estimator, clusters, ask.seed, ask.parameters, ask.extra)
         open_ = "distortion" in model.get_params(deep=False)
         if ask.directional and open_ and not ask.says("distortion"):
             model.set_params(distortion="cosine")

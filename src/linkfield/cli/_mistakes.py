@@ -21,6 +21,11 @@ _WORDS = {
     ", or drop what is said of those rows with align(sample_id, missing='drop')": "",
     "if these are ids, pass sample_id=": "if these are ids, say --id-column",
     "sample_id must name every row once": "the id column must name every row once",
+    "constraint_weight must": "--weight must",
+    "n_init must": "--starts must",
+    "max_iter must": "--max-iter must",
+    " or an object from linkfield.distortions": "",
+    " or an object from linkfield.inference": "",
     "Constraints.repair()": "`linkfield constraints repair`",
     "raise n_clusters, or read the labels relationally (HMRFKMeans)": "raise --clusters",
 }
