@@ -83,7 +83,10 @@ def test_pritsos_falls_in_every_step_and_eq_26_does_not(tmp_path):
             assert rises.max() < 1e-10 and traces[:, -1].max() < 0.999
         else:
             assert rises.min() > 1e-5
-    assert all(mean(part) > 0.4 for part in found.values())
+    # Without a prior one word takes all the weight.
+    scores = {cell: mean(part) for cell, part in found.items()}
+    alone = [scores.pop(cell) for cell in list(scores) if cell[0] == "no prior"]
+    assert max(alone) < 0.4 < min(scores.values())
 
 
 @needs_folder
