@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
-
-from ._mistakes import FULL, Mistake
 
 __all__ = ["GroupedCommand", "Later", "option"]
 
@@ -46,14 +41,6 @@ class GroupedCommand(click.Command):
                 formatter.write_dl(lines)
 
 
-def _drop_stdout() -> None:
-    """Let what is still to be printed go nowhere: Python would fail over it on leaving."""
-    with suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
-
-
 class Later(click.Group):
     """A group whose commands are imported when they are wanted: its own help is there at once.
 
@@ -67,22 +54,6 @@ class Later(click.Group):
     ) -> None:
         super().__init__(*args, **kwargs)
         self.later = later
-
-    def main(self, *args: Any, **settings: Any) -> Any:
-        """Run a command; where its answer cannot be printed, say so in one line."""
-        try:
-            return super().main(*args, **settings)
-        except OSError as error:
-            # Without a name of a file it is stdout; a closed pipe is click's business.
-            if error.filename is not None or error.errno not in FULL:
-                raise
-            _drop_stdout()
-            told = Mistake(
-                f"the answer cannot be printed ({error.strerror}); free some space where stdout "
-                "goes"
-            )
-            told.show()
-            sys.exit(told.exit_code)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names, in the order in which they are best read."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import Any
+from contextlib import suppress
+from typing import Any, NoReturn
 
 import click
 
 from ._help import Later
+from ._mistakes import FULL, Mistake
 
 __all__ = ["Program"]
 
@@ -29,14 +32,30 @@ class Program(Later):
             asked.show()  # the help itself
             sys.exit(asked.exit_code)
         except click.ClickException as error:
-            click.echo(f"Error: {_one_line(error)}", err=True)
-            sys.exit(error.exit_code)
+            _refuse(error)
+        except OSError as error:
+            # Without a name of a file it is stdout; a closed pipe is click's business.
+            if error.filename is not None or error.errno not in FULL:
+                raise
+            _drop_stdout()
+            why = f"the answer cannot be printed ({error.strerror}); free some space where stdout"
+            _refuse(Mistake(f"{why} goes"))
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def _one_line(error: click.ClickException) -> str:
+def _refuse(error: click.ClickException) -> NoReturn:
+    """End the process with one line; that of wrong options says where the right ones are."""
     told = " ".join(error.format_message().split())
     context = error.ctx if isinstance(error, click.UsageError) else None
-    if context is None or "--help" in told:
-        return told
-    return f"{told.rstrip('.')}; see `{context.command_path} --help`"
+    if context is not None and "--help" not in told:
+        told = f"{told.rstrip('.')}; see `{context.command_path} --help`"
+    click.echo(f"Error: {told}", err=True)
+    sys.exit(error.exit_code)
+
+
+def _drop_stdout() -> None:
+    """Let what is still to be printed go nowhere: Python would fail over it on leaving."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
