@@ -98,15 +98,16 @@ def read_data(
     FileNotFoundError, ValueError
         In one line that names the file, the place in it and the remedy. Empty cells, NaN and
         infinity in the columns that are read are errors, and so is text: a column counts as
-        numbers if at least half of what its first 1,000 lines hold is numbers.
+        numbers if at least half of what its first 1,000 lines hold is numbers. A column of numbers
+        with decimal commas is refused as well, unless it is excluded.
 
     Notes
     -----
     A file is read in blocks; little more than X is held in memory. In a CSV file ids and labels
     are integers if all of them are whole numbers ("7", and "7.0" for labels), else text: where
     there is "007" or "1e3", all stay as they are written. In JSON lines, true and 1 are two labels,
-    "true" and "1". In an
-    svmlight file the labels are those in front; where these are -1 and 1 only, both are classes.
+    "true" and "1". In an svmlight file the labels are those in front; where these are -1 and 1
+    only, both are classes.
 
     Examples
     --------
