@@ -20,7 +20,8 @@ from linkfield._structure import Structure
 from linkfield.constraints._normal import unique_rows
 from linkfield.constraints.closure import _few_components, must_components
 from linkfield.inference import ICM, PottsField
-from linkfield.inference._relabel_kernels import _two_names, cheapest_assignment, rename, restive
+from linkfield.inference._relabel_kernels import _two_names, cheapest_assignment, rename
+from linkfield.inference.relabel import wanting
 from linkfield.initialize import order as orders
 from linkfield.initialize.order import Draws
 
@@ -129,9 +130,9 @@ def test_rename_permutes_every_component_at_its_best(seed: int) -> None:
     skip, after = rng.random(groups) < 0.2, labels.copy()
     place, nobody, zeros = np.arange(n), np.empty(0, np.int64), np.zeros(n)
     costs = (unary, place, unary.argmin(axis=1), zeros)
-    hopeful = restive(*costs, labels, nobody, pointer, node, of)
+    hopeful = wanting(*costs, labels, nobody, pointer, node, of)
     gained = rename(unary, place, zeros, after, pointer, node, hopeful & ~skip)
-    assert not restive(*costs, labels, labels, pointer, node, of).any()
+    assert not wanting(*costs, labels, labels, pointer, node, of).any()
     wins = 0
     for g in range(groups):
         mine = np.flatnonzero(of == g)

@@ -4,16 +4,35 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .constraints.closure import must_components
 
-__all__ = ["Structure", "by_group"]
+__all__ = ["Compact", "Structure", "by_group"]
 
 IntArray = NDArray[np.int64]
+Int32Array = NDArray[np.int32]
+
+
+class Compact(NamedTuple):
+    """A graph for loops that look at few nodes of many: in 32 bits, more of it fits into a cache.
+
+    ``left`` and ``right`` are the ends of every edge, ``pointer``, ``neighbour`` and ``edge`` the
+    adjacency, the rest is as :meth:`Structure.movable` has it.
+    """
+
+    left: Int32Array
+    right: Int32Array
+    pointer: Int32Array
+    neighbour: Int32Array
+    edge: Int32Array
+    starts: Int32Array
+    members: Int32Array
+    component: Int32Array
+    group: Int32Array
 
 
 def by_group(group: IntArray, n_groups: int) -> tuple[IntArray, IntArray]:
@@ -60,6 +79,20 @@ class Structure:
         """The nodes in the order in which to look at them."""
         return np.arange(self.n_nodes) if self.order is None else self.order
 
+    @cached_property
+    def rank(self) -> IntArray:
+        """When every node is looked at."""
+        rank = np.empty(self.n_nodes, dtype=np.int64)
+        rank[self.visit] = np.arange(self.n_nodes)
+        return rank
+
+    @cached_property
+    def visited(self) -> Structure:
+        """The same graph of plain edges, its nodes numbered in the order of the visits."""
+        if self.order is None:
+            return self
+        return Structure.of(self.n_nodes, self.rank[self.edges], None)
+
     @property
     def n_blocks(self) -> int:
         """Number of blocks."""
@@ -105,13 +138,13 @@ class Structure:
             self._known.update(must=must, together=self._components([self.edges[must], self._hubs]))
         return np.asarray(self._known["together"])
 
-    def signs(self, must: NDArray[np.bool_]) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-        """Return -1 for must-links and 1 for other edges: edge by edge, and beside neighbours."""
+    def compact(self, must: NDArray[np.bool_]) -> Compact:
+        """Return the graph for sweeps over plain edges."""
         self.together(must)
-        if "signs" not in self._known:
-            sign = np.where(must, -1, 1).astype(np.int8)
-            self._known["signs"] = sign, sign[self.adjacency[2]]
-        found: tuple[NDArray[np.int8], NDArray[np.int8]] = self._known["signs"]
+        if "compact" not in self._known:
+            arrays = (*self.ends, *self.adjacency, *self.movable(must)[:4])
+            self._known["compact"] = Compact(*(array.astype(np.int32) for array in arrays))
+        found: Compact = self._known["compact"]
         return found
 
     def movable(self, must: NDArray[np.bool_]) -> tuple[IntArray, ...]:
@@ -142,10 +175,8 @@ class Structure:
             free[component[r][component[r] == home[g]]] = False
         keep = np.flatnonzero(free[component])
         # Components in the order in which their first nodes are looked at.
-        rank = np.empty(self.n_nodes, dtype=np.int64)
-        rank[self.visit] = np.arange(self.n_nodes)
         first = np.full(n, self.n_nodes)
-        np.minimum.at(first, component, rank)
+        np.minimum.at(first, component, self.rank)
         chosen = np.flatnonzero(free)
         chosen = chosen[np.argsort(first[chosen])]
         of = np.full(n, -1, dtype=np.int64)

@@ -19,7 +19,7 @@ from joblib import cpu_count, effective_n_jobs
 from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["n_threads", "run", "single_blas", "spread", "threads"]
+__all__ = ["n_threads", "run", "share", "single_blas", "spread", "threads"]
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -107,6 +107,16 @@ def run(function: Callable[[S], T], items: Sequence[S]) -> list[T]:
 def spread(function: Callable[[int, int], T], n: int, least: int) -> list[T]:
     """Call ``function(first, last)`` on even pieces of 0..n, none much smaller than ``least``."""
     count = max(1, min(64, n // max(least, 1)))
+    edges = [n * k // count for k in range(count + 1)]
+    return run(lambda k: function(edges[k], edges[k + 1]), range(count))
+
+
+def share(function: Callable[[int, int], T], n: int) -> list[T]:
+    """Call ``function(first, last)`` on pieces of 0..n, two for every thread.
+
+    For work whose result does not depend on where it is cut.
+    """
+    count = max(1, min(n, 2 * _current.get() if _current.get() > 1 else 1))
     edges = [n * k // count for k in range(count + 1)]
     return run(lambda k: function(edges[k], edges[k + 1]), range(count))
 

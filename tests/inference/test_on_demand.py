@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from linkfield.inference import ICM, PottsField
 from linkfield.inference import _plain_state as plain_state
-from linkfield.inference.on_demand import CostsOnDemand
+from linkfield.inference.on_demand import Costs, CostsOnDemand
 
 
 def random_field(rng, n, K, m):
@@ -31,11 +31,11 @@ def on_demand(field, rng, asked):
         table[:] = field.unary[nodes] + rng.normal(size=(len(nodes), 1))  # up to a constant a node
         noise[:] = 0.0
 
-    return CostsOnDemand(
-        field.structure, field.n_labels, field.differ_cost > 0, field.cheapest,
-        rng.uniform(0, 1, field.n_nodes) * (second - least), unary,
-        lambda edges: (field.agree_cost - field.differ_cost)[edges],
+    costs = Costs(
+        field.cheapest.astype(np.int32), rng.uniform(0, 1, field.n_nodes) * (second - least),
+        unary, lambda edges, keep: (field.agree_cost - field.differ_cost)[edges],
     )  # fmt: skip
+    return CostsOnDemand(field.structure, field.n_labels, field.differ_cost > 0, costs)
 
 
 @settings(max_examples=150)

@@ -1,8 +1,7 @@
 """Compiled passes over dense rows.
 
-A pass takes the rows from ``first`` to ``last`` in chunks. The products of a chunk with all centres
-are one call of BLAS, laid out so that rows are contiguous (K x chunk): the search for the nearest
-centre then runs over several rows at once. Nothing of size n x K is stored.
+A pass takes the rows from ``first`` to ``last`` in chunks; the nearest centres of a chunk's rows
+are found tile by tile (see :mod:`linkfield._kernels.tiles`). Nothing of size n x K is stored.
 """
 
 from __future__ import annotations
@@ -10,12 +9,23 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .layout import WIDER, label_of, loosened, new_bounds, sure_margin
+from .layout import WIDER, Sums, label_of, loosened, new_bounds, sure_margin
+from .tiles import TILE, nearest, product
 
-__all__ = ["assign", "costs", "gradient", "keys", "lengths", "moments", "seed", "transfer"]
+__all__ = [
+    "assign",
+    "assign_blocks",
+    "costs",
+    "gradient",
+    "keys",
+    "lengths",
+    "moments",
+    "seed",
+    "transfer",
+]
 
-#: Rows of a chunk: the chunk, its products and the centres fit into the cache together.
-CHUNK = 512
+#: Rows of a chunk, whole tiles; a chunk and the centres fit into the cache together.
+CHUNK = 16 * TILE
 
 _compiled = njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
 _exact = njit(nogil=True, cache=True, error_model="numpy")
@@ -55,11 +65,11 @@ def _next_rows(X, offset, at, last, buffer, index):  # type: ignore[no-untyped-d
 @_compiled
 def _unsure_rows(  # type: ignore[no-untyped-def]
     X, offset, centres, theta, directional, error, ceiling, labels, weight, at, last, tied_rows,
-    cheapest, margin, upper, lower, grow, shrink, shift, largest, second, far, buffer, index,
+    cheapest, margin, slot, upper, lower, grow, shrink, shift, largest, second, far, buffer, index,
 ):  # fmt: skip
     """Copy the next rows whose nearest centre is not certain; return where it ended, how many.
 
-    The bounds of a tied row are those of its cheapest label.
+    The bounds of a tied row are those of its cheapest label; it is read if its costs are wanted.
     """
     m, d = 0, X.shape[1]
     zero = X.dtype.type(0.0)
@@ -68,6 +78,7 @@ def _unsure_rows(  # type: ignore[no-untyped-def]
         i = at
         at += 1
         bound = t < tied_rows.shape[0] and tied_rows[t] == i
+        wanted = bound and slot.shape[0] > 0 and slot[t] >= 0
         h = cheapest[t] if bound else labels[i]
         t += bound
         known = h >= 0
@@ -75,13 +86,13 @@ def _unsure_rows(  # type: ignore[no-untyped-def]
             up, low = loosened(upper[i], lower[i], grow, shrink, shift[h],
                                second if h == far else largest)  # fmt: skip
             upper[i], lower[i] = up, low
-            if up < low:
+            if up < low and not wanted:
                 if bound:
                     margin[t - 1] = sure_margin(directional, weight[i], up, low)
                 continue
         for k in range(d):
             buffer[m, k] = X[i, k] - offset[k] if offset.shape[0] > 0 else X[i, k]
-        if known and not directional and lower[i] > 0:
+        if known and not directional and lower[i] > 0 and not wanted:
             # Its own centre first: that alone often settles it.
             true = zero
             for k in range(d):
@@ -98,46 +109,25 @@ def _unsure_rows(  # type: ignore[no-untyped-def]
 
 
 @_exact
-def _cheapest(terms, P, m, best, second, label, two):  # type: ignore[no-untyped-def]
-    """Set the least cost of every row and its label; the second least too where ``two``."""
-    for c in range(m):
-        best[c] = terms.g[0] - P[0, c]
-        label[c] = 0
-    if two:
-        for c in range(m):
-            second[c] = np.inf
-        for h in range(1, P.shape[0]):
-            g = terms.g[h]
-            for c in range(m):
-                value = g - P[h, c]
-                low = best[c]
-                nearer = value < low
-                second[c] = low if nearer else min(second[c], value)
-                best[c] = value if nearer else low
-                label[c] = h if nearer else label[c]
-    else:
-        for h in range(1, P.shape[0]):
-            g = terms.g[h]
-            for c in range(m):
-                value = g - P[h, c]
-                low = best[c]
-                nearer = value < low
-                best[c] = value if nearer else low
-                label[c] = h if nearer else label[c]
+def _settle(terms, chunk, m, index, best, second, label, own, bound, labels, moved):  # type: ignore[no-untyped-def]
+    """Find the free rows of a chunk whose label changes; return how many.
 
-
-@_exact
-def _settle(terms, P, m, index, best, label, bound, labels, moved):  # type: ignore[no-untyped-def]
-    """Find the free rows of a chunk whose label changes; return how many."""
-    g, size, epsilon = terms.g, terms.size, terms.epsilon
-    n_moved = 0
+    ``own`` becomes the cost of the label that every row takes.
+    """
+    g, psi, size, epsilon = terms.g, terms.psi, terms.size, terms.epsilon
+    ceiling, n_moved = terms.ceiling, 0
     for c in range(m):
         old, new = labels[index[c]], label[c]
+        own[c] = best[c]
         if new == old or bound[c]:
             continue
-        if old >= 0 and label_of(size, epsilon, old, new, g[old] - P[old, c], best[c]) == old:
-            label[c] = old
-            continue
+        # The old label costs no less than the second best; most often that settles it.
+        rounding = abs(best[c]) + abs(second[c]) + 2.0 * ceiling
+        if old >= 0 and not second[c] > best[c] + 4.0 * epsilon * rounding:
+            cost = g[old] - product(chunk, c, psi, old)
+            if label_of(size, epsilon, old, new, cost, best[c]) == old:
+                label[c], own[c] = old, cost
+                continue
         moved[n_moved] = c
         n_moved += 1
     return n_moved
@@ -145,52 +135,78 @@ def _settle(terms, P, m, index, best, label, bound, labels, moved):  # type: ign
 
 @_compiled
 def _note_bounds(  # type: ignore[no-untyped-def]
-    g, theta, directional, error, ceiling, P, m, index, chunk, best, second, label, upper, lower
+    theta, directional, error, ceiling, m, index, chunk, best, second, own, upper, lower
 ):  # fmt: skip
     """Write the bounds of a chunk's rows, under the labels that they take."""
-    zero = P.dtype.type(0.0)
+    zero = chunk.dtype.type(0.0)
     for c in range(m):
-        own = g[label[c]] - P[label[c], c]
-        other = second[c] if own == best[c] else best[c]
+        other = second[c] if own[c] == best[c] else best[c]
         length = zero
         for k in range(chunk.shape[1]):
             length += theta[k] * chunk[c, k] * chunk[c, k]
         i = index[c]
-        upper[i], lower[i] = new_bounds(directional, error, ceiling, length, own, other)
+        upper[i], lower[i] = new_bounds(directional, error, ceiling, length, own[c], other)
+
+
+@_exact
+def _tied_in(rows, index, m, t, which):  # type: ignore[no-untyped-def]
+    """Write down which rows of a chunk are tied, from the t-th tied row on; return how many."""
+    count = 0
+    if index[m - 1] - index[0] == m - 1:  # all rows from the first to the last are there
+        stop = np.searchsorted(rows, index[m - 1] + 1)
+        for k in range(t, stop):
+            which[count] = rows[k] - index[0]
+            count += 1
+        return count
+    for c in range(m):
+        while t < rows.shape[0] and rows[t] < index[c]:
+            t += 1
+        if t < rows.shape[0] and rows[t] == index[c]:
+            which[count] = c
+            count += 1
+    return count
 
 
 @_compiled
 def _note_tied(  # type: ignore[no-untyped-def]
-    theta, directional, ceiling, epsilon, m, index, chunk, best, second, label, weight, rows,
-    cheapest, margin, t, bound,
+    theta, directional, ceiling, longest, epsilon, count, which, index, chunk, best, second, label,
+    weight, rows, cheapest, margin, slot, t, wanted, into, n_wanted,
 ):  # fmt: skip
-    """Note the cheapest label of a chunk's tied rows, and by how much it is that for certain."""
+    """Note the cheapest label of a chunk's tied rows, and by how much it is that for certain.
+
+    Returns how many rows have to write down all costs by now: those of ``wanted``, ``into`` what.
+    """
     zero = chunk.dtype.type(0.0)
-    for c in range(m):
+    lengths = directional or longest < 0
+    for k in range(count):
+        c = which[k]
         i = index[c]
-        while t < rows.shape[0] and rows[t] < i:
+        while rows[t] < i:
             t += 1
-        bound[c] = t < rows.shape[0] and rows[t] == i
-        if not bound[c]:
-            continue
-        length = zero
-        for k in range(theta.shape[0]):
-            length += theta[k] * chunk[c, k] * chunk[c, k]
-        factor = weight[i]
+        length, factor = np.float64(longest), weight[i]
+        if lengths:
+            total = zero
+            for m in range(theta.shape[0]):
+                total += theta[m] * chunk[c, m] * chunk[c, m]
+            length = np.float64(total)
         if directional:
-            factor = factor / np.sqrt(np.float64(length)) if length > 0 else 0.0
+            factor = factor / np.sqrt(length) if length > 0 else 0.0
         noise = 8.0 * epsilon * (abs(best[c]) + length + ceiling)
         cheapest[t] = label[c]
         other = np.float64(second[c])  # infinite if there is one label only
         margin[t] = max(factor * (other - best[c] - noise), 0.0) if other < np.inf else 0.0
+        if slot.shape[0] > 0 and slot[t] >= 0:
+            wanted[n_wanted], into[n_wanted] = i, slot[t]
+            n_wanted += 1
+    return n_wanted
 
 
 @_compiled
 def _write_costs(  # type: ignore[no-untyped-def]
-    g, theta, directional, ceiling, epsilon, P, m, index, chunk, weight, table, noise, at, shift,
+    g, theta, directional, ceiling, epsilon, P, m, index, into, chunk, weight, table, noise, shift,
     factor,
 ):  # fmt: skip
-    """Write what every label costs the rows of a chunk, and how far that may be off."""
+    """Write what every label costs some rows, and how far that may be off."""
     for c in range(m):
         length = P.dtype.type(0.0)
         for k in range(theta.shape[0]):
@@ -203,33 +219,35 @@ def _write_costs(  # type: ignore[no-untyped-def]
         best = g[0] - P[0, c]
         for h in range(1, P.shape[0]):
             best = min(best, g[h] - P[h, c])
-        noise[at + c] = v * 8.0 * epsilon * (abs(best) + length + ceiling)
+        noise[into[c]] = v * 8.0 * epsilon * (abs(best) + length + ceiling)
     # Label by label: the products are laid out that way.
     for h in range(P.shape[0]):
         top = np.float64(g[h])
         for c in range(m):
-            table[at + c, h] = shift[c] + factor[c] * (top - P[h, c])
+            table[into[c], h] = shift[c] + factor[c] * (top - P[h, c])
+
+
+@_exact
+def _costs_of(X, offset, terms, weight, m, index, into, table, noise, buffer):  # type: ignore[no-untyped-def]
+    """Write the costs of up to a chunk of rows anywhere in the data; all at once, by BLAS."""
+    for c in range(m):
+        _fetch(X, offset, index[c], buffer[c])
+    P = np.empty((terms.psi.shape[0], m), X.dtype)
+    np.dot(terms.psi, buffer[:m].T, P)
+    _write_costs(
+        terms.g, terms.theta, terms.directional, terms.ceiling, terms.epsilon, P, m, index, into,
+        buffer, weight, table, noise, np.empty(m), np.empty(m),
+    )  # fmt: skip
 
 
 @_exact
 def costs(X, offset, terms, weight, rows, first, last, table, noise):  # type: ignore[no-untyped-def]
     """Write what every label costs some rows, up to f(x) where the terms do not hold it."""
-    K, d = terms.psi.shape
-    buffer, index = np.empty((CHUNK, d), X.dtype), np.empty(CHUNK, np.int64)
-    P, shift, factor = np.empty((K, CHUNK), X.dtype), np.empty(CHUNK), np.empty(CHUNK)
+    buffer = np.empty((CHUNK, X.shape[1]), X.dtype)
     for at in range(first, last, CHUNK):
-        m = min(CHUNK, last - at)
-        for c in range(m):
-            index[c] = rows[at + c]
-            _fetch(X, offset, index[c], buffer[c])
-        chunk = buffer[:m]
-        if m < CHUNK:
-            P = np.empty((K, m), X.dtype)
-        np.dot(terms.psi, chunk.T, P)
-        _write_costs(
-            terms.g, terms.theta, terms.directional, terms.ceiling, terms.epsilon, P, m, index,
-            chunk, weight, table, noise, at, shift, factor,
-        )  # fmt: skip
+        stop = min(at + CHUNK, last)
+        _costs_of(X, offset, terms, weight, stop - at, rows[at:stop], np.arange(at, stop), table,
+                  noise, buffer)  # fmt: skip
 
 
 @_compiled
@@ -267,20 +285,24 @@ def assign(X, offset, terms, weight, labels, first, last, tied, fused, sums, bou
     Tied rows keep theirs; their cheapest label and its margin are noted. ``fused`` enters
     changed rows into the sums.
     """
-    K, d = terms.psi.shape
+    d = X.shape[1]
     gather = offset.shape[0] > 0 or bounds.test
     buffer = np.empty((CHUNK if gather else 1, d), X.dtype)
     index, moved = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int64)
-    P = np.empty((K, CHUNK), X.dtype)
+    which = np.empty(CHUNK, np.int64)
+    features, own = np.empty(d * TILE, X.dtype), np.empty(CHUNK, X.dtype)
     best, second = np.empty(CHUNK, X.dtype), np.empty(CHUNK, X.dtype)
     label, bound = np.empty(CHUNK, np.int32), np.zeros(CHUNK, np.bool_)
+    # Rows whose costs are wanted wait here until a chunk of them might be full.
+    wanted, into, n_wanted = np.empty(2 * CHUNK, np.int64), np.empty(2 * CHUNK, np.int64), 0
+    room = np.empty((2 * CHUNK if tied.slot.shape[0] > 0 else 0, d), X.dtype)
     changed, seen, at = 0, 0, first
     while at < last:
         if bounds.test:
             at, m = _unsure_rows(
                 X, offset, terms.centres, terms.theta, terms.directional, terms.error,
                 terms.ceiling, labels, weight, at, last, tied.rows, tied.cheapest, tied.margin,
-                bounds.upper, bounds.lower, bounds.grow, bounds.shrink, bounds.shift,
+                tied.slot, bounds.upper, bounds.lower, bounds.grow, bounds.shrink, bounds.shift,
                 bounds.largest, bounds.second, bounds.at, buffer, index,
             )  # fmt: skip
             if m == 0:
@@ -296,24 +318,29 @@ def assign(X, offset, terms, weight, labels, first, last, tied, fused, sums, bou
             chunk = X[at : at + m]
             at += m
         seen += m
-        if m < CHUNK:
-            P = np.empty((K, m), X.dtype)
-        np.dot(terms.psi, chunk.T, P)
+        nearest(chunk, m - 1, terms.psi, terms.g, features, best, second, label)
+        bound[:m] = False
         t = np.searchsorted(tied.rows, index[0])
-        some = t < tied.rows.shape[0] and tied.rows[t] <= index[m - 1]
-        _cheapest(terms, P, m, best, second, label, bounds.keep or some)
-        if some:
-            _note_tied(
-                terms.theta, terms.directional, terms.ceiling, terms.epsilon, m, index, chunk,
-                best, second, label, weight, tied.rows, tied.cheapest, tied.margin, t, bound,
+        n_tied = _tied_in(tied.rows, index, m, t, which)
+        if n_tied > 0:
+            for k in range(n_tied):
+                bound[which[k]] = True
+            n_wanted = _note_tied(
+                terms.theta, terms.directional, terms.ceiling, terms.longest, terms.epsilon,
+                n_tied, which, index, chunk, best, second, label, weight, tied.rows, tied.cheapest,
+                tied.margin, tied.slot, t, wanted, into, n_wanted,
             )  # fmt: skip
-        else:
-            bound[:m] = False
-        n_moved = _settle(terms, P, m, index, best, label, bound, labels, moved)
+            if n_wanted > CHUNK:
+                _costs_of(X, offset, terms, weight, n_wanted, wanted, into, tied.table,
+                          tied.noise, room)  # fmt: skip
+                n_wanted = 0
+        n_moved = _settle(
+            terms, chunk, m, index, best, second, label, own, bound, labels, moved
+        )  # fmt: skip
         if bounds.keep:
             _note_bounds(
-                terms.g, terms.theta, terms.directional, terms.error, terms.ceiling, P, m, index,
-                chunk, best, second, label, bounds.upper, bounds.lower,
+                terms.theta, terms.directional, terms.error, terms.ceiling, m, index, chunk, best,
+                second, own, bounds.upper, bounds.lower,
             )  # fmt: skip
         if fused:
             _enter_moved(
@@ -323,7 +350,22 @@ def assign(X, offset, terms, weight, labels, first, last, tied, fused, sums, bou
         for k in range(n_moved):
             labels[index[moved[k]]] = label[moved[k]]
         changed += n_moved
+    if n_wanted > 0:
+        _costs_of(X, offset, terms, weight, n_wanted, wanted, into, tied.table, tied.noise, room)
     return changed, last - first - seen
+
+
+@_exact
+def assign_blocks(  # type: ignore[no-untyped-def]
+    X, offset, terms, weight, labels, edges, first, last, tied, fused, sums, probe, bounds, found
+):  # fmt: skip
+    """Make the pass over some blocks, each with sums of its own; the first has other bounds."""
+    for b in range(first, last):
+        part = Sums(sums.count[b], sums.weight[b], sums.sums[b])
+        found[b] = assign(
+            X, offset, terms, weight, labels, edges[b], edges[b + 1], tied, fused, part,
+            probe if b == 0 else bounds,
+        )  # fmt: skip
 
 
 @_compiled

@@ -45,7 +45,8 @@ class Terms(NamedTuple):
 
     ``theta`` holds the weights of ‖x‖² = Σ a x², empty where it is not needed; ``size`` bounds
     the terms of g_h, ``ceiling`` is the largest of them. ``epsilon`` is the unit of rounding,
-    ``error`` a bound on the relative error of a product.
+    ``error`` a bound on the relative error of a product, ``longest`` one on ‖x‖² (negative: none
+    is known).
     """
 
     psi: Any
@@ -57,14 +58,22 @@ class Terms(NamedTuple):
     ceiling: Any
     epsilon: Any
     error: Any
+    longest: Any
 
 
 class Tied(NamedTuple):
-    """Tied rows: positions in order; for each its cheapest label, and by how much it is that."""
+    """Tied rows: positions in order; for each its cheapest label, and by how much it is that.
+
+    The costs of a tied row whose ``slot`` is not negative are written to that row of ``table``,
+    and how far they may be off to ``noise`` (no slots at all: nothing is written).
+    """
 
     rows: Any
     cheapest: Any
     margin: Any
+    slot: Any
+    table: Any
+    noise: Any
 
 
 class Sums(NamedTuple):

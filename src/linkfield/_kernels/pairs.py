@@ -15,6 +15,7 @@ __all__ = [
     "sparse_products",
     "sparse_square_sums",
     "sparse_squares",
+    "weighted_rows",
 ]
 
 _compiled = njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
@@ -28,6 +29,16 @@ def dense_squares(X, i, j, a, first, last, out):  # type: ignore[no-untyped-def]
         for m in range(a.shape[0]):
             gap = np.float64(x[m]) - np.float64(y[m])
             total += a[m] * gap * gap
+        out[e] = total
+
+
+@_compiled
+def weighted_rows(rows, a, first, last, out):  # type: ignore[no-untyped-def]
+    """Set Σ a x of every row."""
+    for e in range(first, last):
+        total = 0.0
+        for m in range(a.shape[0]):
+            total += a[m] * rows[e, m]
         out[e] = total
 
 

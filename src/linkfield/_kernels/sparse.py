@@ -5,9 +5,19 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .layout import enter, label_of, loosened, new_bounds, slack, sure_margin
+from .layout import Sums, enter, label_of, loosened, new_bounds, slack, sure_margin
 
-__all__ = ["assign", "costs", "gradient", "keys", "lengths", "moments", "seed", "transfer"]
+__all__ = [
+    "assign",
+    "assign_blocks",
+    "costs",
+    "gradient",
+    "keys",
+    "lengths",
+    "moments",
+    "seed",
+    "transfer",
+]
 
 _compiled = njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
 
@@ -37,6 +47,16 @@ def _add(X, i, total, factor):  # type: ignore[no-untyped-def]
 
 
 @_compiled
+def _write_costs(terms, P, best, length, scale, v, table, noise, at):  # type: ignore[no-untyped-def]
+    """Write what every label costs a row, and how far that may be off."""
+    for h in range(P.shape[0]):
+        cost = np.float64(length) + (np.float64(terms.g[h]) - P[h])
+        table[at, h] = v * (1.0 - scale * P[h] if terms.directional else cost)
+    size = P.dtype.type(1.0) if terms.directional else length
+    noise[at] = v * 2.0 * slack(terms, size, best)
+
+
+@_compiled
 def assign(X, offset, terms, weight, labels, first, last, tied, fused, sums, bounds):  # type: ignore[no-untyped-def]
     """Do what the pass over dense rows does; ``terms.psi`` is (d, K)."""
     K = terms.psi.shape[1]
@@ -47,6 +67,7 @@ def assign(X, offset, terms, weight, labels, first, last, tied, fused, sums, bou
     for i in range(first, last):
         is_tied = t < tied.rows.shape[0] and tied.rows[t] == i
         slot = t
+        wanted = is_tied and tied.slot.shape[0] > 0 and tied.slot[slot] >= 0
         t += is_tied
         old = tied.cheapest[slot] if is_tied else labels[i]
         if bounds.test and old >= 0:
@@ -54,7 +75,7 @@ def assign(X, offset, terms, weight, labels, first, last, tied, fused, sums, bou
             up, low = loosened(bounds.upper[i], bounds.lower[i], bounds.grow, bounds.shrink,
                                bounds.shift[old], others)  # fmt: skip
             bounds.upper[i], bounds.lower[i] = up, low
-            if up < low:
+            if up < low and not wanted:
                 sure += 1
                 if is_tied:
                     tied.margin[slot] = sure_margin(terms.directional, weight[i], up, low)
@@ -72,6 +93,9 @@ def assign(X, offset, terms, weight, labels, first, last, tied, fused, sums, bou
             length = _length(X, i, terms.theta)
             if terms.directional:
                 scale = one / np.sqrt(length) if length > 0 else zero
+        if wanted:
+            _write_costs(terms, P, best, length, scale, weight[i], tied.table, tied.noise,
+                         tied.slot[slot])  # fmt: skip
         if is_tied:
             noise = 2.0 * slack(terms, one if terms.directional else length, best)
             tied.cheapest[slot], tied.margin[slot] = new, 0.0
@@ -112,6 +136,19 @@ def assign(X, offset, terms, weight, labels, first, last, tied, fused, sums, bou
 
 
 @_compiled
+def assign_blocks(  # type: ignore[no-untyped-def]
+    X, offset, terms, weight, labels, edges, first, last, tied, fused, sums, probe, bounds, found
+):  # fmt: skip
+    """Make the pass over some blocks, each with sums of its own; the first has other bounds."""
+    for b in range(first, last):
+        part = Sums(sums.count[b], sums.weight[b], sums.sums[b])
+        found[b] = assign(
+            X, offset, terms, weight, labels, edges[b], edges[b + 1], tied, fused, part,
+            probe if b == 0 else bounds,
+        )  # fmt: skip
+
+
+@_compiled
 def costs(X, offset, terms, weight, rows, first, last, table, noise):  # type: ignore[no-untyped-def]
     """Write what every label costs some rows, as with dense rows."""
     P = np.empty(terms.psi.shape[1], X.value.dtype)
@@ -127,9 +164,7 @@ def costs(X, offset, terms, weight, rows, first, last, table, noise):  # type: i
         best = terms.g[0] - P[0]
         for h in range(P.shape[0]):
             best = min(best, terms.g[h] - P[h])
-            cost = np.float64(length) + (np.float64(terms.g[h]) - P[h])
-            table[at, h] = v * (1.0 - scale * P[h] if terms.directional else cost)
-        noise[at] = v * 2.0 * slack(terms, one if terms.directional else length, best)
+        _write_costs(terms, P, best, length, scale, v, table, noise, at)
 
 
 @_compiled

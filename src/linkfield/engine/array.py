@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._rows import Compiled, Rows
-from .._threads import run, single_blas, threads
+from .._threads import run, share, single_blas, threads
 from ..distortions import Distortion, Metric
 from ..estimation import Model, Statistics, summarize
 from .blocks import cut_rows
@@ -47,6 +47,8 @@ class ArrayEngine:
     n_clusters : int
     n_jobs : int or None, default=None
         Threads; None takes those of the context.
+    reach : float array (d,) or None, default=None
+        The greatest distance of any row from zero, feature by feature, if it is known.
     """
 
     rows: Rows
@@ -55,6 +57,7 @@ class ArrayEngine:
     distortion: Distortion
     n_clusters: int
     n_jobs: int | None = None
+    reach: FloatArray | None = None
 
     @cached_property
     def tied(self) -> IntArray:
@@ -72,7 +75,7 @@ class ArrayEngine:
 
     # ----------------------------------------------------------------- blocks
 
-    def blocks(self, result: int = 0) -> list[slice]:
+    def blocks(self, result: int = 0) -> tuple[slice, ...]:
         """Cut the rows; ``result`` says how many numbers each block gives back."""
         n, d = self.rows.shape
         return cut_rows(n, d, d * self.n_clusters, result)
@@ -83,6 +86,15 @@ class ArrayEngine:
         # BLAS adds up in another order with other numbers of threads, so it gets one always.
         with context, single_blas:
             return run(function, self.blocks(result))
+
+    def share(self, function: Callable[[int, int], T], result: int = 0) -> list[T]:
+        """Call a function of the first block and the one behind the last, on ranges of blocks.
+
+        Blocks are cut as by :meth:`map`; how they are shared out must not matter.
+        """
+        context = nullcontext() if self.n_jobs is None else threads(self.n_jobs)
+        with context, single_blas:
+            return share(function, len(self.blocks(result)))
 
     def add(self, function: Callable[[slice], Any], result: int = 0) -> Any:
         """Return the sum of the function over blocks."""

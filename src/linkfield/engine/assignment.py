@@ -12,6 +12,7 @@ from .._threads import spread
 from ..distortions import Metric
 from ..estimation import Model, Statistics
 from .array import ArrayEngine
+from .kept_costs import KeptCosts
 from .layout import centre_terms, lengths_of, no_rows
 from .pruning import Pruning
 
@@ -24,8 +25,8 @@ IntArray = NDArray[np.int64]
 #: Bounds are tried while no more than this share of the rows change their labels.
 CALM = 0.1
 
-#: Tied rows whose costs one thread works out at a time.
-COSTS_AT_A_TIME = 2048
+#: Tied rows whose costs one thread works out at a time, and rows that it enters into the sums.
+COSTS_AT_A_TIME, TRANSFERRED = 2048, 2048
 
 
 @dataclass
@@ -53,6 +54,8 @@ class Assignment:
         The label that costs each tied row least.
     margin : float array (n_tied,)
         By how much it does, at least.
+    kept : KeptCosts
+        The tied rows whose costs every pass writes down.
     changed : int
         How many labels the last pass changed.
     moved : int
@@ -66,8 +69,9 @@ class Assignment:
     stats: Statistics | None = None
     changed: int = 0
     moved: int = 0
-    cheapest: IntArray = field(init=False, repr=False)
+    cheapest: NDArray[np.int32] = field(init=False, repr=False)
     margin: FloatArray = field(init=False, repr=False)
+    kept: KeptCosts = field(init=False, repr=False)
     bounds: Pruning = field(init=False, repr=False)
     _terms: tuple[Model, FloatArray, Any] = field(init=False, repr=False)
     _tied_labels: IntArray | None = field(default=None, repr=False)
@@ -75,8 +79,9 @@ class Assignment:
 
     def __post_init__(self) -> None:
         # Bounds of a row that was free in an earlier fit are those of its label.
-        self.cheapest = self.labels[self.engine.tied]
+        self.cheapest = self.labels[self.engine.tied].astype(np.int32)
         self.margin = np.zeros(len(self.cheapest))
+        self.kept = KeptCosts(len(self.cheapest), self.engine.n_clusters)
         self.bounds = Pruning(self.engine.distortion, len(self.labels))
 
     def resumed(self, engine: ArrayEngine, labels: IntArray) -> Assignment:
@@ -119,32 +124,30 @@ class Assignment:
         engine, dtype = self.engine, self.engine.rows.dtype
         compiled = engine.compiled(model.metric)
         assert compiled is not None and self.stats is not None
-        terms = centre_terms(engine.distortion, model, offsets, compiled, dtype)
+        terms = centre_terms(engine.distortion, model, offsets, compiled, dtype, engine.reach)
         self._terms = (model, offsets, terms)
-        tied = Tied(engine.tied, self.cheapest, self.margin)
-        nothing = Sums(np.zeros(0), np.zeros(0), np.zeros((0, 0)))
+        tied = Tied(engine.tied, self.cheapest, self.margin, *self.kept.renewed())
         blocks = engine.blocks()
-        first = blocks[0].stop
-
-        def one(block: slice) -> tuple[int, int, Statistics | None]:
-            part = Statistics.zero(*model.centres.shape) if fused else None
-            number = 0 if block.start < first else 1
-            bounds = self.bounds.bounds(number) if self.pruning else self.bounds.nothing()
-            changed, sure = compiled.passes.assign(
-                compiled.X, compiled.offset, terms, engine.weight, self.labels, block.start,
-                block.stop, tied, fused, nothing if part is None else part.in_place, bounds,
-            )  # fmt: skip
-            return changed, sure, part if changed else None
-
-        found = engine.map(one)
-        for _, _, part in found:
-            if part is not None:
-                self.stats.take_in(part)
+        edges = np.array([0, *(block.stop for block in blocks)])
+        B, (K, d) = len(blocks), model.centres.shape if fused else (0, 0)
+        sums = Sums(np.zeros((B, K)), np.zeros((B, K)), np.zeros((B, K, d)))
+        probe, bounds = (self.bounds.bounds(k) for k in (0, 1))
+        if not self.pruning:
+            probe = bounds = self.bounds.nothing()
+        found = np.zeros((len(blocks), 2), dtype=np.int64)
+        engine.share(
+            lambda first, last: compiled.passes.assign_blocks(
+                compiled.X, compiled.offset, terms, engine.weight, self.labels, edges, first, last,
+                tied, fused, sums, probe, bounds, found,
+            )
+        )  # fmt: skip
+        changed, sure = found.T
+        if fused and changed.any():
+            self.stats.take_in(Statistics(*(part.sum(axis=0) for part in sums)))
         self.stats.clear_empty()
-        self.changed = sum(changed for changed, _, _ in found)
+        self.changed = int(changed.sum())
         self.moved += self.changed
-        sizes = [block.stop - block.start for block in blocks]
-        self.bounds.learn([sure for _, sure, _ in found], sizes)
+        self.bounds.learn(sure.tolist(), np.diff(edges).tolist())
 
     @property
     def in_parts(self) -> bool:
@@ -208,7 +211,7 @@ class Assignment:
 
     @property
     def tied_labels(self) -> IntArray:
-        """The labels of the tied rows; another array whenever they have changed."""
+        """The labels of the tied rows, not to be written to; another array when they change."""
         if self._tied_labels is None:
             self._tied_labels = self.labels[self.engine.tied]
         return self._tied_labels
@@ -233,10 +236,22 @@ class Assignment:
         engine, compiled = self.engine, self.engine.compiled(metric)
         assert compiled is not None and self.stats is not None
         theta = lengths_of(engine.distortion, metric, engine.rows.dtype)
-        compiled.passes.transfer(
-            compiled.X, compiled.offset, theta, engine.weight, rows, old,
-            np.ascontiguousarray(new), 0, len(new), self.stats.in_place,
-        )  # fmt: skip
+        new = np.ascontiguousarray(new)
+
+        def transfer(stats: Statistics, first: int, last: int) -> Statistics:
+            compiled.passes.transfer(
+                compiled.X, compiled.offset, theta, engine.weight, rows, old, new, first, last,
+                stats.in_place,
+            )  # fmt: skip
+            return stats
+
+        least = max(TRANSFERRED, 4 * engine.n_clusters)
+        if compiled.transposed or len(new) < 2 * least:  # sums of their own would cost more
+            transfer(self.stats, 0, len(new))
+        else:
+            K, d = engine.n_clusters, engine.rows.shape[1]
+            for part in spread(lambda a, b: transfer(Statistics.zero(K, d), a, b), len(new), least):
+                self.stats.take_in(part)
         self.stats.clear_empty()
 
     def replaced(self, stats: Statistics) -> None:

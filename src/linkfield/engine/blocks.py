@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import pairwise
 
 __all__ = ["cut_rows"]
@@ -15,7 +16,8 @@ BLOCK_WORK, BLOCK_ROWS, MOST_BLOCKS, BLOCK_NUMBERS = 40_000_000, (512, 8192), 32
 RESULT_NUMBERS = 8_000_000
 
 
-def cut_rows(n: int, d: int, work: int, result: int = 0) -> list[slice]:
+@lru_cache(maxsize=64)
+def cut_rows(n: int, d: int, work: int, result: int = 0) -> tuple[slice, ...]:
     """Cut n rows of d features.
 
     ``work`` says how many multiplications a row takes, ``result`` how many numbers each block
@@ -26,4 +28,4 @@ def cut_rows(n: int, d: int, work: int, result: int = 0) -> list[slice]:
     fair = BLOCK_WORK // max(1, work)
     count = max(1, min(most, n // min(max(fair, BLOCK_ROWS[0]), BLOCK_ROWS[1])))
     edges = [n * k // count for k in range(count + 1)]
-    return [slice(a, b) for a, b in pairwise(edges)]
+    return tuple(slice(a, b) for a, b in pairwise(edges))

@@ -166,7 +166,7 @@ class GaussianEngine:
         d = self.rows.shape[1]
         return d + (d * (d + 1) // 2 if self.kind == "full" else d)
 
-    def blocks(self, n: int | None = None) -> list[slice]:
+    def blocks(self, n: int | None = None) -> tuple[slice, ...]:
         """Cut the rows, or the first n of some rows."""
         numbers = self.n_components * self.n_features
         n = len(self.rows) if n is None else n

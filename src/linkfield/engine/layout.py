@@ -39,9 +39,17 @@ def lengths_of(distortion: Distortion, metric: Metric, dtype: Any) -> NDArray[An
 
 
 def centre_terms(
-    distortion: Distortion, model: Model, offsets: FloatArray, compiled: Compiled, dtype: Any
+    distortion: Distortion,
+    model: Model,
+    offsets: FloatArray,
+    compiled: Compiled,
+    dtype: Any,
+    reach: FloatArray | None = None,
 ) -> Any:
-    """Return the terms of g_h − ⟨x, ψ_h⟩, and of ‖x‖² where f(x) is that."""
+    """Return the terms of g_h − ⟨x, ψ_h⟩, and of ‖x‖² where f(x) is that.
+
+    ``reach`` is the greatest distance of any row from zero, feature by feature, if it is known.
+    """
     from .._kernels.layout import Terms
 
     g, psi = distortion.centre_terms(model.centres, model.metric)
@@ -60,6 +68,7 @@ def centre_terms(
         float(size.max()),
         epsilon,
         4.0 * (psi.shape[1] + 8) * epsilon,
+        -1.0 if reach is None else float(theta @ reach**2) if len(theta) else 0.0,
     )
 
 

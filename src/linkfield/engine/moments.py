@@ -60,6 +60,11 @@ class Moments:
         )
         return replace(self, low=low, high=high)
 
+    @property
+    def reach(self) -> FloatArray:
+        """The greatest distance of any row from zero, feature by feature."""
+        return np.maximum(np.abs(self.low), np.abs(self.high))
+
     def mean_variance(self, total: float) -> float:
         """Return the mean over features of the variance of φ̃(x)."""
         mean, square = self.first / total, self.second / total

@@ -13,12 +13,14 @@ from scipy import sparse
 from .._rows import DenseRows, Rows
 from .._structure import Structure
 from ..constraints import Ties
-from ..distortions import Distortion, Metric, MPC2003Penalty, Penalty
+from ..distortions import Distortion, Metric, MPC2003Penalty, Penalty, SquaredEuclidean
 from ..distortions.bounds import Bound
 from ..field import EntailedLinks, PottsField, edge_costs
 from ..inference.feasible import InfeasibleFieldError
+from ..inference.on_demand import CostsOnDemand
 from .entailed import entailed_gradient
 from .soft import broken_shares
+from .stored_squares import StoredSquares
 
 __all__ = ["PairTerms"]
 
@@ -40,6 +42,8 @@ class PairTerms:
         φmax, where the penalty uses it.
     alpha : float or None
         α_max of the 2003 penalty if it is fixed.
+    on_demand : CostsOnDemand or None
+        The labelling problem of the fit, where its costs are given as they are asked for.
     """
 
     ties: Ties
@@ -48,6 +52,7 @@ class PairTerms:
     penalty: Penalty
     bound: Bound | None = None
     alpha: float | None = None
+    on_demand: CostsOnDemand | None = field(default=None, repr=False)
     _cache: dict[str, Any] = field(default_factory=dict, repr=False)
     _field: PottsField | None = field(default=None, repr=False)
     _seen: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -77,15 +82,23 @@ class PairTerms:
                 cache["phi"] = np.zeros(len(i))
         return np.asarray(cache["phi"])
 
-    def some_phi(self, pairs: IntArray, metric: Metric) -> FloatArray:
-        """Return φ of some explicit pairs."""
+    def some_phi(self, pairs: NDArray[Any], metric: Metric, keep: bool = False) -> FloatArray:
+        """Return φ of some explicit pairs; ``keep`` says that they will be asked for again."""
         cache = self._of(metric)
         if "phi" in cache:
             return np.asarray(cache["phi"][pairs])
         if not self.penalty.metric_dependent:
             return np.zeros(len(pairs))
         i, j = self._ends
+        if self._stored is not None and not (metric.full or metric.per_cluster):
+            return self._stored.weighted(pairs, metric.theta, keep)
         return self.distortion.pair(self.rows, i[pairs], j[pairs], metric)
+
+    @cached_property
+    def _stored(self) -> StoredSquares | None:
+        if isinstance(self.distortion, SquaredEuclidean) and isinstance(self.rows, DenseRows):
+            return StoredSquares(self.rows, *self._ends)
+        return None
 
     def top(self, metric: Metric) -> Any:
         """Return φmax(θ), or α_max(θ)."""
@@ -116,12 +129,12 @@ class PairTerms:
             cache["prices"] = self._priced(self.phi(metric), metric, slice(None))
         return np.asarray(cache["prices"])
 
-    def some_prices(self, pairs: IntArray, metric: Metric) -> FloatArray:
+    def some_prices(self, pairs: NDArray[Any], metric: Metric, keep: bool = False) -> FloatArray:
         """Return what it costs to break some explicit pairs, at the price of those pairs."""
         cache = self._of(metric)
         if "prices" in cache:
             return np.asarray(cache["prices"][pairs])
-        return self._priced(self.some_phi(pairs, metric), metric, pairs)
+        return self._priced(self.some_phi(pairs, metric, keep), metric, pairs)
 
     def _priced(self, phi: FloatArray, metric: Metric, pairs: Any) -> FloatArray:
         top, must, weight = self.top(metric), self.ties.must[pairs], self.ties.weight[pairs]
@@ -148,9 +161,12 @@ class PairTerms:
         """Whether the largest penalty is known without looking at every pair."""
         return not isinstance(self.penalty, MPC2003Penalty) or self.alpha is not None
 
-    def gaps(self, pairs: IntArray, metric: Metric) -> FloatArray:
-        """Return what some pairs cost where their ends agree, less what they cost otherwise."""
-        price = self.some_prices(pairs, metric)
+    def gaps(self, pairs: NDArray[Any], metric: Metric, keep: bool = False) -> FloatArray:
+        """Return what some pairs cost where their ends agree, less what they cost otherwise.
+
+        ``keep`` says that the same pairs will be asked for again.
+        """
+        price = self.some_prices(pairs, metric, keep)
         return np.where(self.ties.must[pairs], -price, price)
 
     @cached_property
@@ -244,12 +260,16 @@ class PairTerms:
         return edge_costs(self.ties.pairs, agree, differ, labels)
 
     def violated(self, labels: IntArray) -> IntArray:
-        """Return which explicit pairs labels of the tied rows break."""
-        if not np.array_equal(self._seen.get("labels", (-1,)), labels):
+        """Return which explicit pairs labels of the tied rows break.
+
+        The array of labels must not be changed afterwards: it is known again at a glance.
+        """
+        seen = self._seen.get("labels")
+        if seen is not labels and (seen is None or not np.array_equal(seen, labels)):
             from .._kernels.pairs import broken
 
             ends = (*self._ends, self.ties.must)
-            self._seen = {"labels": labels.copy(), "violated": broken(*ends, labels)}
+            self._seen = {"labels": labels, "violated": broken(*ends, labels)}
         found: IntArray = self._seen["violated"]
         return found
 

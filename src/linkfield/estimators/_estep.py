@@ -61,6 +61,7 @@ def assign(
         start = None if before is None else before[tied]
         assert isinstance(problem.inference, ICM)
         found = problem.inference.settled(costs, start, rng)
+        standing.kept.want(costs.needed)
         standing.place(found, model.metric)
         if not problem.certify:
             return UNKNOWN

@@ -81,7 +81,8 @@ def check_clusters(n_clusters: Any, n_rows: int) -> None:
 def read_weights(sample_weight: Any, X: Any) -> FloatArray:
     """Return one weight a row, none negative, not all zero."""
     weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    return np.asarray(weight, dtype=np.float64)
+    # Compiled loops would be compiled anew for an array that cannot be written to.
+    return np.require(weight, np.float64, ["C", "W"])
 
 
 @dataclass(frozen=True)

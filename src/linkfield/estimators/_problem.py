@@ -12,7 +12,7 @@ from ..engine import ArrayEngine, Assignment
 from ..estimation import Model, Objective, Statistics
 from ..field import PottsField
 from ..inference import ICM, Inference
-from ..inference.on_demand import CostsOnDemand
+from ..inference.on_demand import Costs, CostsOnDemand
 
 __all__ = ["Problem"]
 
@@ -71,7 +71,7 @@ class Problem:
     def field(self, standing: Assignment, metric: Metric) -> PottsField:
         """Return the labelling problem of the tied rows, from the costs of the last pass."""
         pairs, (unary, noise) = self.objective.pairs, standing.costs()
-        cheapest = standing.cheapest if standing.in_parts else None
+        cheapest = standing.cheapest.astype(np.int64) if standing.in_parts else None
         if self.label_costs is not None:
             unary, cheapest = unary + self.label_costs, None
         if pairs is None:
@@ -85,10 +85,16 @@ class Problem:
             return None
         if not (standing.in_parts and pairs.in_parts) or metric.per_cluster:
             return None
-        return CostsOnDemand(
-            pairs.structure, self.engine.n_clusters, pairs.ties.must, standing.cheapest,
-            standing.margin, standing.some_costs, lambda e: pairs.gaps(e, metric),
+        kept = standing.kept
+        costs = Costs(
+            standing.cheapest, standing.margin, standing.some_costs,
+            lambda e, keep: pairs.gaps(e, metric, keep), kept.rows, kept.table, kept.noise,
         )  # fmt: skip
+        if pairs.on_demand is None:
+            args = (pairs.structure, self.engine.n_clusters, pairs.ties.must)
+            pairs.on_demand = CostsOnDemand(*args, costs)
+        pairs.on_demand.costs = costs
+        return pairs.on_demand
 
     @property
     def node(self) -> IntArray:

@@ -187,7 +187,7 @@ class Setup:
         free = np.ones(len(rows), dtype=bool)
         if recipe.use_pairs == "all":
             free[ties.rows] = False
-        engine = ArrayEngine(rows, weight, free, distortion, K)
+        engine = ArrayEngine(rows, weight, free, distortion, K, reach=moments.reach)
         smoothing = distortion.smoothing(rows, weight)
         objective = Objective(
             distortion,

@@ -50,7 +50,7 @@ def _chain(field, work, i, b, chain, mark):  # type: ignore[no-untyped-def]
 def missing_in_chains(field, work, chain, mark):  # type: ignore[no-untyped-def]
     """Return the nodes whose costs have to be known to swap labels along chains."""
     n = work.labels.shape[0]
-    out, count, wanted = np.empty(n, np.int64), 0, np.zeros(n, np.bool_)
+    out, count, wanted = np.empty(n, np.int32), 0, np.zeros(n, np.bool_)
     for i in range(n):
         if work.labels[i] == field.cheapest[i]:
             continue
@@ -72,16 +72,15 @@ def missing_in_chains(field, work, chain, mark):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def swap(field, work, first, chain, mark, seen):  # type: ignore[no-untyped-def]
-    """Swap two labels along chains of linked nodes where that gains, from step ``first`` on.
+    """Swap two labels along chains of linked nodes where that gains, from node ``first`` on.
 
     All links of a chain are between its own nodes or to nodes of other labels, so none changes
-    its state. Returns how many chains were swapped, the step at which costs are missing (or the
+    its state. Returns how many chains were swapped, the node at which costs are missing (or the
     number of nodes), and the size of the chain that they are missing of. ``seen`` has a bit for
     every label below 64 that a node has been offered in vain.
     """
     labels, moves = work.labels, 0
-    for step in range(first, labels.shape[0]):
-        i = work.visit[step]
+    for i in range(first, labels.shape[0]):
         if labels[i] == field.cheapest[i]:
             continue
         unary = field.table[field.place[i]]
@@ -92,7 +91,7 @@ def swap(field, work, first, chain, mark, seen):  # type: ignore[no-untyped-def]
             count, missing, change, noise = _chain(field, work, i, b, chain, mark)
             gains = change < -noise
             if gains and missing > 0:
-                return moves, step, count
+                return moves, i, count
             for k in range(count):
                 j = chain[k]
                 other = b if labels[j] == a else a

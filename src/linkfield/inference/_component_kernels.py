@@ -14,40 +14,32 @@ __all__ = ["missing_members", "sweep_components"]
 
 
 @njit(cache=True)
-def _hopeless(field, work, c):  # type: ignore[no-untyped-def]
+def _hopeless(  # type: ignore[no-untyped-def]
+    table, place, cheapest, margin, noise, pointer, neighbour, gap, labels, component, members,
+    first, last,
+):  # fmt: skip
     """Say whether a component costs so little more than its least that no move can pay.
 
     What it can gain is its excess: over the cheapest label of every node, and over the cheaper
     state of every link. Where all its nodes share a label, those that have their cheapest one
     lose their margins.
     """
-    labels, component = work.labels, work.component
-    excess, noise, margins = 0.0, 0.0, 0.0
-    one = labels[work.members[work.starts[c]]]
-    alike = True
-    for k in range(work.starts[c], work.starts[c + 1]):
-        i = work.members[k]
-        alike = alike and labels[i] == one
-        noise += field.noise[i]
-        if labels[i] == field.cheapest[i]:
-            margins += field.margin[i]
+    excess, unsure, margins = 0.0, 0.0, 0.0
+    one, alike = labels[members[first]], True
+    for k in range(first, last):
+        i = members[k]
+        mine, row = labels[i], place[i]
+        alike = alike and mine == one
+        unsure += noise[i]
+        if mine == cheapest[i]:
+            margins += margin[i]
         else:
-            unary = field.table[field.place[i]]
-            excess += unary[labels[i]] - unary[field.cheapest[i]]
-        for at in range(field.pointer[i], field.pointer[i + 1]):
-            j, g = field.neighbour[at], field.gap[at]
+            excess += table[row, mine] - table[row, cheapest[i]]
+        for at in range(pointer[i], pointer[i + 1]):
+            j, g = neighbour[at], gap[at]
             share = 0.5 if component[j] == component[i] else 1.0  # inner edges are met twice
-            excess += share * (max(g, 0.0) if labels[i] == labels[j] else max(-g, 0.0))
-    return excess <= noise + (margins if alike else 0.0)
-
-
-@njit(cache=True)
-def _complete(field, work, c):  # type: ignore[no-untyped-def]
-    """Say whether the costs of all nodes of a component are known."""
-    known = True
-    for k in range(work.starts[c], work.starts[c + 1]):
-        known = known and field.place[work.members[k]] >= 0
-    return known
+            excess += share * (max(g, 0.0) if mine == labels[j] else max(-g, 0.0))
+    return excess <= unsure + (margins if alike else 0.0)
 
 
 @njit(cache=True)
@@ -56,16 +48,23 @@ def missing_members(field, work, first):  # type: ignore[no-untyped-def]
 
     Components that cannot gain wait no longer.
     """
-    out, count = np.empty(work.members.shape[0], np.int64), 0
-    for c in range(first, work.starts.shape[0] - 1):
-        if not work.stale[c]:
+    table, place, cheapest, margin, noise, pointer, neighbour, _, gap = field
+    labels, needed, stale, component = work.labels, work.needed, work.stale, work.component
+    starts, members = work.starts, work.members
+    out, count = np.empty(members.shape[0], np.int32), 0
+    for c in range(first, starts.shape[0] - 1):
+        if not stale[c]:
             continue
-        if _hopeless(field, work, c):
-            work.stale[c] = False
+        if _hopeless(
+            table, place, cheapest, margin, noise, pointer, neighbour, gap, labels, component,
+            members, starts[c], starts[c + 1],
+        ):  # fmt: skip
+            stale[c] = False
             continue
-        for k in range(work.starts[c], work.starts[c + 1]):
-            if field.place[work.members[k]] < 0:
-                out[count] = work.members[k]
+        for k in range(starts[c], starts[c + 1]):
+            needed[members[k]] = True
+            if place[members[k]] < 0:
+                out[count] = members[k]
                 count += 1
     return out[:count]
 
@@ -76,26 +75,29 @@ def sweep_components(field, work, first):  # type: ignore[no-untyped-def]
 
     Returns how many moved, and the component whose costs are missing, or their number.
     """
-    labels, component = work.labels, work.component
-    out, moves = np.empty(field.table.shape[1]), 0
-    for c in range(first, work.starts.shape[0] - 1):
-        if not work.stale[c]:
+    table, place, _, _, noise, pointer, neighbour, _, gap = field
+    labels, stale, component = work.labels, work.stale, work.component
+    starts, members = work.starts, work.members
+    out, moves = np.empty(table.shape[1]), 0
+    for c in range(first, starts.shape[0] - 1):
+        if not stale[c]:
             continue
-        if not _complete(field, work, c):
-            return moves, c
-        work.stale[c] = False
+        for k in range(starts[c], starts[c + 1]):
+            if place[members[k]] < 0:
+                return moves, c
+        stale[c] = False
         out[:] = 0.0
-        now, inner, noise = 0.0, 0.0, 0.0
-        for k in range(work.starts[c], work.starts[c + 1]):
-            i = work.members[k]
-            unary = field.table[field.place[i]]
-            now += unary[labels[i]]
-            noise += field.noise[i]
+        now, inner, unsure = 0.0, 0.0, 0.0
+        for k in range(starts[c], starts[c + 1]):
+            i = members[k]
+            row, mine = place[i], labels[i]
+            now += table[row, mine]
+            unsure += noise[i]
             for h in range(out.shape[0]):
-                out[h] += unary[h]
-            for at in range(field.pointer[i], field.pointer[i + 1]):
-                j, g = field.neighbour[at], field.gap[at]
-                agrees = labels[i] == labels[j]
+                out[h] += table[row, h]
+            for at in range(pointer[i], pointer[i + 1]):
+                j, g = neighbour[at], gap[at]
+                agrees = mine == labels[j]
                 if component[j] == component[i]:
                     inner += 0.5 * g
                     now += 0.5 * g if agrees else 0.0
@@ -104,23 +106,26 @@ def sweep_components(field, work, first):  # type: ignore[no-untyped-def]
                     now += g if agrees else 0.0
         best = out.argmin()
         low = out[best] + inner
-        if low < now - max(noise, GAIN * max(abs(low), min(abs(now), 1e300))):
+        if low < now - max(unsure, GAIN * max(abs(low), min(abs(now), 1e300))):
             moves += 1
-            _move(field, work, c, best)
-    return moves, work.starts.shape[0] - 1
+            _move(pointer, neighbour, labels, work.waiting, stale, work.group, members,
+                  starts[c], starts[c + 1], c, best)  # fmt: skip
+    return moves, starts.shape[0] - 1
 
 
 @njit(cache=True)
-def _move(field, work, c, label):  # type: ignore[no-untyped-def]
+def _move(  # type: ignore[no-untyped-def]
+    pointer, neighbour, labels, waiting, stale, group, members, first, last, c, label
+):  # fmt: skip
     """Give a component a label; everything linked to it waits for a look."""
-    for k in range(work.starts[c], work.starts[c + 1]):
-        i = work.members[k]
-        if work.labels[i] == label:
+    for k in range(first, last):
+        i = members[k]
+        if labels[i] == label:
             continue
-        work.labels[i] = label
-        work.waiting[i] = True
-        for at in range(field.pointer[i], field.pointer[i + 1]):
-            j = field.neighbour[at]
-            work.waiting[j] = True
-            if work.group[j] >= 0 and work.group[j] != c:
-                work.stale[work.group[j]] = True
+        labels[i] = label
+        waiting[i] = True
+        for at in range(pointer[i], pointer[i + 1]):
+            j = neighbour[at]
+            waiting[j] = True
+            if group[j] >= 0 and group[j] != c:
+                stale[group[j]] = True

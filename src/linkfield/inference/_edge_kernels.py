@@ -1,9 +1,11 @@
 """Compiled sweeps of ICM over fields of plain edges: no tables, one cost an edge.
 
-A link adds ``gap`` = agree − differ to the cost of the label that its other end has, and nothing
-else that depends on the label. A node that has its cheapest label, with each of its links in the
-cheaper of its two states, has nothing to gain, so its costs need not be known. Where a sweep comes
-to a node whose costs are missing it stops, and goes on from there once they are given.
+Nodes are numbered in the order in which they are visited. A link adds ``gap`` = agree − differ to
+the cost of the label that its other end has, and nothing else that depends on the label. So there
+are nodes whose costs need not be known. One that has its cheapest label, with each of its links in
+the cheaper of its two states, is content. One that could have that, its margin being certain,
+moves there unasked. Where a sweep comes to any other node whose costs are missing it stops, and
+goes on from there once they are given.
 """
 
 from __future__ import annotations
@@ -36,8 +38,8 @@ class PlainField(NamedTuple):
     """Costs and edges by node.
 
     Node i has the costs ``table[place[i]]``, or place -1 while they are not known; every label
-    other than ``cheapest`` costs it at least ``margin`` more. ``sign`` and ``gap`` stand beside
-    the neighbour that they belong to; the gaps of a node are known with its costs.
+    other than ``cheapest`` certainly costs it at least ``margin`` more. ``sign`` and ``gap`` stand
+    beside the neighbour that they belong to; the gaps of a node are known with its costs.
     """
 
     table: Any
@@ -56,11 +58,12 @@ class Work(NamedTuple):
 
     Component c has the nodes members[starts[c] : starts[c + 1]]; ``group`` is the component of
     every node, -1 for none, ``component`` its must-link component whether movable or not.
+    ``needed`` are the nodes whose costs a look had to know.
     """
 
     labels: Any
-    visit: Any
     waiting: Any
+    needed: Any
     stale: Any
     starts: Any
     members: Any
@@ -75,7 +78,7 @@ def slots(pointer, nodes):  # type: ignore[no-untyped-def]
     count = 0
     for i in nodes:
         count += pointer[i + 1] - pointer[i]
-    out = np.empty(count, np.int64)
+    out = np.empty(count, np.int32)
     count = 0
     for i in nodes:
         for at in range(pointer[i], pointer[i + 1]):
@@ -108,113 +111,157 @@ def insert(field, labels, order):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _content(field, labels, i):  # type: ignore[no-untyped-def]
-    """Say whether a node has its cheapest label and no link that would rather be otherwise."""
-    mine = labels[i]
-    if mine != field.cheapest[i]:
-        return False
-    for at in range(field.pointer[i], field.pointer[i + 1]):
-        if field.sign[at] == (1 if labels[field.neighbour[at]] == mine else -1):
+def _unopposed(pointer, neighbour, sign, labels, i, label):  # type: ignore[no-untyped-def]
+    """Say whether every link of a node is as it should be if the node has some label."""
+    for at in range(pointer[i], pointer[i + 1]):
+        if sign[at] == (1 if labels[neighbour[at]] == label else -1):
             return False
     return True
 
 
 @njit(cache=True)
 def begin(field, work, left, right, sign):  # type: ignore[no-untyped-def]
-    """Let wait who could gain by a move at all; the edges are given one by one, with their sign.
-
-    Nor has a component of nodes that are content anything to gain.
-    """
-    labels, waiting, group = work.labels, work.waiting, work.group
+    """Let wait who is not content, with their components; the edges are given one by one."""
+    labels, waiting, stale, starts = work.labels, work.waiting, work.stale, work.starts
+    members, cheapest = work.members, field.cheapest
+    broken, count = np.empty(left.shape[0], np.int32), 0
+    for e in range(left.shape[0]):  # without a branch: nobody could foretell it
+        broken[count] = e
+        count += sign[e] == (1 if labels[left[e]] == labels[right[e]] else -1)
     for i in range(labels.shape[0]):
-        waiting[i] = labels[i] != field.cheapest[i]
-    for e in range(left.shape[0]):
-        i, j = left[e], right[e]
-        if sign[e] == (1 if labels[i] == labels[j] else -1):
-            waiting[i] = True
-            waiting[j] = True
-    for i in range(labels.shape[0]):
-        if waiting[i] and group[i] >= 0:
-            work.stale[group[i]] = True
+        waiting[i] = labels[i] != cheapest[i]
+    for k in range(count):
+        waiting[left[broken[k]]] = True
+        waiting[right[broken[k]]] = True
+    for c in range(stale.shape[0]):
+        stale[c] = False
+        for k in range(starts[c], starts[c + 1]):
+            stale[c] |= waiting[members[k]]
 
 
 @njit(cache=True)
 def missing(field, work):  # type: ignore[no-untyped-def]
-    """Return the waiting nodes whose costs have to be known."""
-    out, count = np.empty(work.labels.shape[0], np.int64), 0
-    for i in range(work.labels.shape[0]):
-        if work.waiting[i] and field.place[i] < 0 and not _content(field, work.labels, i):
-            out[count] = i
-            count += 1
+    """Return the waiting nodes whose costs a look may have to know.
+
+    Their neighbours may have moved to their cheapest labels by then.
+    """
+    # Taking an array out of a tuple has its price, so long loops get the arrays themselves.
+    pointer, neighbour, sign, place = field.pointer, field.neighbour, field.sign, field.place
+    cheapest, margin, labels, waiting = field.cheapest, field.margin, work.labels, work.waiting
+    out, count = np.empty(labels.shape[0], np.int32), 0
+    for i in range(labels.shape[0]):
+        if not waiting[i] or place[i] >= 0:
+            continue
+        best = cheapest[i]
+        asks = margin[i] == 0.0 and labels[i] != best
+        for at in range(pointer[i], pointer[i + 1]):
+            j = neighbour[at]
+            if sign[at] > 0:
+                asks |= labels[j] == best or cheapest[j] == best
+            else:
+                asks |= sign[at] < 0 and (labels[j] != best or cheapest[j] != best)
+        out[count] = i
+        count += asks
     return out[:count]
 
 
 @njit(cache=True)
 def sweep(field, work, start, limit, state):  # type: ignore[no-untyped-def]
-    """Look at every waiting node, in the order of visits from ``start`` on, then at whom they wake.
+    """Look at every waiting node, from ``start`` on, then at whom they wake.
 
     Those are taken first come, first served, for ``limit`` more visits at most. Returns whether
     the sweep is over; if not, costs are missing, and ``state`` says where to go on.
     """
-    pointer, neighbour, gap = field.pointer, field.neighbour, field.gap
-    labels, waiting, stale, group = work.labels, work.waiting, work.stale, work.group
-    n, K = labels.shape[0], field.table.shape[1]
-    extra, queue = np.zeros(K), work.queue
-    while state[STEP] < n or (state[LENGTH] > 0 and state[VISITS] < limit):
-        first_round = state[STEP] < n
+    table, place, cheapest, margin, noise, pointer, neighbour, sign, gap = field
+    labels, waiting, needed, queue = work.labels, work.waiting, work.needed, work.queue
+    group, stale = work.group, work.stale
+    n, extra = labels.shape[0], np.zeros(table.shape[1])
+    step, head, length, visits = state[STEP], state[HEAD], state[LENGTH], state[VISITS]
+    moves, over = state[MOVES], True
+    while over and (step < n or (length > 0 and visits < limit)):
+        first_round = step < n
+        i = start + step if first_round else np.int64(queue[head])
+        i = i if i < n else i - n
+        new = labels[i]
+        if waiting[i]:
+            free = _unopposed(pointer, neighbour, sign, labels, i, cheapest[i])
+            if place[i] >= 0:
+                if not free or new != cheapest[i]:
+                    needed[i] = True
+                    new = _best(table, place[i], cheapest[i], noise[i], pointer, neighbour, gap,
+                                labels, i, extra)  # fmt: skip
+            elif free and (margin[i] > 0.0 or new == cheapest[i]):
+                new = cheapest[i]
+            else:
+                over = False
+                continue
         if first_round:
-            at = start + state[STEP]
-            i = work.visit[at if at < n else at - n]
+            step += 1
         else:
-            i = queue[state[HEAD]]
-        looks = waiting[i] and not _content(field, labels, i)
-        if looks and field.place[i] < 0:
-            return False
-        if first_round:
-            state[STEP] += 1
-        else:
-            state[HEAD] = state[HEAD] + 1 if state[HEAD] + 1 < n else 0
-            state[LENGTH] -= 1
-            state[VISITS] += 1
-        waiting[i] = False
-        if not looks:
+            head = head + 1 if head + 1 < n else 0
+            length -= 1
+            visits += 1
+        if not waiting[i]:
             continue
-        unary = field.table[field.place[i]]
-        first, last, mine, best = pointer[i], pointer[i + 1], labels[i], field.cheapest[i]
+        waiting[i] = False
+        if new != labels[i]:
+            labels[i] = new
+            moves += 1
+            length = _wake(pointer, neighbour, sign, place, labels, waiting, stale, group, queue,
+                           head, length, i)  # fmt: skip
+    state[STEP], state[HEAD], state[LENGTH], state[VISITS] = step, head, length, visits
+    state[MOVES] = moves
+    return over
+
+
+@njit(cache=True)
+def _best(table, row, cheapest, noise, pointer, neighbour, gap, labels, i, extra):  # type: ignore[no-untyped-def]
+    """Return the label that a node of known costs should have; ``extra`` is zero, and left so."""
+    first, last, mine, best = pointer[i], pointer[i + 1], labels[i], cheapest
+    for at in range(first, last):
+        extra[labels[neighbour[at]]] += gap[at]
+    low = table[row, best] + extra[best]
+    if extra[best] > 0:  # its neighbours spoil the cheapest label: look at all
+        for h in range(extra.shape[0]):
+            value = table[row, h] + extra[h]
+            if value < low:
+                low, best = value, np.int32(h)
+    else:
         for at in range(first, last):
-            extra[labels[neighbour[at]]] += gap[at]
-        low = unary[best] + extra[best]
-        if extra[best] > 0:  # its neighbours spoil the cheapest label: look at all
-            for h in range(K):
-                value = unary[h] + extra[h]
-                if value < low:
-                    low, best = value, h
-        else:
-            for at in range(first, last):
-                h = labels[neighbour[at]]
-                value = unary[h] + extra[h]
-                if value < low:
-                    low, best = value, h
-        old = unary[mine] + extra[mine]
-        for at in range(first, last):
-            extra[labels[neighbour[at]]] = 0.0
-        gain = max(field.noise[i], GAIN * max(abs(low), min(abs(old), 1e300)))
-        if best != mine and low < old - gain:
-            labels[i] = best
-            state[MOVES] += 1
-            if group[i] >= 0:
-                stale[group[i]] = True
-            for at in range(first, last):
-                j = neighbour[at]
-                if not waiting[j]:
-                    waiting[j] = True
-                    if state[LENGTH] < n:
-                        tail = state[HEAD] + state[LENGTH]
-                        queue[tail if tail < n else tail - n] = j
-                        state[LENGTH] += 1
-                if group[j] >= 0:
-                    stale[group[j]] = True
-    return True
+            h = labels[neighbour[at]]
+            value = table[row, h] + extra[h]
+            if value < low:
+                low, best = value, h
+    old = table[row, mine] + extra[mine]
+    for at in range(first, last):
+        extra[labels[neighbour[at]]] = 0.0
+    gain = max(noise, GAIN * max(abs(low), min(abs(old), 1e300)))
+    return best if low < old - gain else mine
+
+
+@njit(cache=True)
+def _wake(  # type: ignore[no-untyped-def]
+    pointer, neighbour, sign, place, labels, waiting, stale, group, queue, head, length, i
+):  # fmt: skip
+    """Let those wait whom the move of a node concerns; return the length of the queue.
+
+    A neighbour that was content, its costs unknown, is so still if their link is as it should be.
+    """
+    n, mine = labels.shape[0], labels[i]
+    if group[i] >= 0:
+        stale[group[i]] = True
+    for at in range(pointer[i], pointer[i + 1]):
+        j = neighbour[at]
+        if group[j] >= 0:
+            stale[group[j]] = True
+        broken = sign[at] == (1 if labels[j] == mine else -1)
+        if not waiting[j] and (broken or place[j] >= 0):
+            waiting[j] = True
+            if length < n:
+                tail = head + length
+                queue[tail if tail < n else tail - n] = j
+                length += 1
+    return length
 
 
 @njit(cache=True)

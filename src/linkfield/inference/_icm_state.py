@@ -23,10 +23,15 @@ IntArray = NDArray[np.int64]
 class State(Protocol):
     """A labelling in progress."""
 
-    labels: IntArray
+    @property
+    def labels(self) -> IntArray:
+        """The label of every node."""
 
     def insert(self, order: IntArray) -> None:
-        """Label the nodes one after the other, those without a label ignored."""
+        """Label the nodes one after the other, those without a label ignored.
+
+        ``order`` counts the nodes in the order of visits, as ``start`` of a sweep does.
+        """
 
     def sweep(self, start: int, more: int) -> tuple[int, bool]:
         """Visit every waiting node, from ``start`` on; whom they wake up to ``more`` times.
@@ -50,7 +55,9 @@ class State(Protocol):
 def state_of(field: PottsField, start: IntArray | None) -> State:
     """Prepare a field; nodes have no label yet unless ``start`` gives them one."""
     if field.entailed is None and field.agree_cost.ndim == 1:
-        return PlainState(field, start)
+        state = PlainState(field)
+        state.restart(start)
+        return state
     return TableState.of(field, start)
 
 
@@ -87,6 +94,7 @@ class TableState:
         kernels.at_home(self.graph, self.links, self.tables, cheapest, self.waiting.node)
 
     def insert(self, order: IntArray) -> None:
+        order = self.field.structure.visit[order]
         kernels.insert(self.graph, self.links, self.tables, self.labels, order)
 
     def sweep(self, start: int, more: int) -> tuple[int, bool]:

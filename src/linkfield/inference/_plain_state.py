@@ -11,103 +11,132 @@ from ..field import PottsField
 from . import _edge_kernels as kernels
 from ._chain_kernels import missing_in_chains, swap
 from ._component_kernels import missing_members, sweep_components
-from ._relabel_kernels import rename, restive
-from .on_demand import CostsOnDemand
+from ._relabel_kernels import rename
+from .on_demand import Costs, CostsOnDemand
+from .relabel import wanting
 
 __all__ = ["PlainState", "plain"]
 
 IntArray = NDArray[np.int64]
+Int32Array = NDArray[np.int32]
 
 #: Nodes that are inserted at a time where costs are worked out on demand.
 INSERTED = 32_768
 
 
-def unknown(costs: CostsOnDemand) -> tuple[kernels.PlainField, NDArray[np.int8]]:
-    """Return a field none of whose costs is known yet, and the sign of every edge."""
-    n = costs.structure.n_nodes
-    pointer, neighbour, edge = costs.structure.adjacency
-    sign, beside = costs.structure.signs(costs.must)
-    room = min(n, max(1024, n // 8))
-    arrays = (
-        np.empty((room, costs.n_labels)), np.full(n, -1), costs.cheapest, costs.margin,
-        np.zeros(n), pointer, neighbour, beside, np.zeros(len(edge)),
-    )  # fmt: skip
-    return kernels.PlainField(*plain(*arrays)), sign
-
-
-def known(field: PottsField) -> tuple[kernels.PlainField, NDArray[np.int8]]:
-    """Return a field with all its costs, and the sign of every edge."""
-    n = field.n_nodes
-    pointer, neighbour, edge = field.structure.adjacency
-    gap = field.agree_cost - field.differ_cost
-    sign = np.sign(gap).astype(np.int8)
-    noise = np.zeros(n) if field.noise is None else field.noise
-    arrays = (
-        field.unary, np.arange(n), field.cheapest, np.zeros(n), noise, pointer, neighbour,
-        sign[edge], gap[edge],
-    )  # fmt: skip
-    return kernels.PlainField(*plain(*arrays)), sign
-
-
 class PlainState:
-    """A labelling of a field of plain edges; no label yet unless ``start`` gives them."""
+    """A labelling in progress; :meth:`restart` begins it.
 
-    def __init__(self, source: PottsField | CostsOnDemand, start: IntArray | None) -> None:
-        self.source, self.structure = source, source.structure
+    Inside, nodes are numbered in the order in which they are visited.
+    """
+
+    def __init__(self, source: PottsField | CostsOnDemand) -> None:
+        self.source, structure = source, source.structure
+        self.visit, self.rank, self.graph = structure.visit, structure.rank, structure.visited
+        self.parts = parts = self.graph.compact(source.must)
+        n, m = structure.n_nodes, len(parts.edge)
         if isinstance(source, PottsField):
-            self.field, self.sign = known(source)
+            gap = source.agree_cost - source.differ_cost
+            table, place = plain(source.unary)[0], self.visit.astype(np.int32)
+            cheapest, margin = source.cheapest[self.visit].astype(np.int32), np.zeros(n)
+            noise = np.zeros(n) if source.noise is None else source.noise[self.visit]
+            self.sign, gap = np.sign(gap).astype(np.int8), gap[parts.edge]
         else:
-            self.field, self.sign = unknown(source)
-        n = self.structure.n_nodes
-        self.labels = np.full(n, -1) if start is None else np.array(start, dtype=np.int64)
-        self.named, self.used = np.empty(0, dtype=np.int64), 0
-        starts, members, component, group, _ = self.structure.movable(source.must)
-        self.waiting, stale = np.zeros(n, dtype=bool), np.zeros(len(starts) - 1, dtype=bool)
-        visit, queue = self.structure.visit, np.empty(n, dtype=np.int64)
-        work = (self.labels, visit, self.waiting, stale, starts, members, group, component, queue)
-        self.work = kernels.Work(*plain(*work))
+            table, place = np.empty((0, source.n_labels)), np.empty(n, dtype=np.int32)
+            cheapest, margin = np.empty(n, dtype=np.int32), np.empty(n)
+            noise, gap = np.zeros(n), np.zeros(m)
+            self.sign = np.where(source.must, -1, 1).astype(np.int8)
+        self.field = kernels.PlainField(
+            table, place, cheapest, margin, noise, parts.pointer, parts.neighbour,
+            self.sign[parts.edge], gap,
+        )  # fmt: skip
+        self.work = kernels.Work(
+            np.empty(n, dtype=np.int32), np.zeros(n, dtype=bool), np.zeros(n, dtype=bool),
+            np.zeros(len(parts.starts) - 1, dtype=bool), parts.starts, parts.members,
+            parts.group, parts.component, np.empty(n, dtype=np.int32),
+        )  # fmt: skip
+
+    def restart(self, start: IntArray | None) -> None:
+        """Begin with labels, or with none yet, and with the present costs of the source."""
+        self.used, self.named = 0, np.empty(0, dtype=np.int32)
+        self.work.labels[:] = -1 if start is None else start[self.visit]
+        self.work.waiting[:] = False
+        self.work.needed[:] = False
+        self.work.stale[:] = False
+        if isinstance(self.source, CostsOnDemand):
+            self._renew(self.source.costs)
         if start is not None:
             self._begin()
 
+    def _renew(self, costs: Costs) -> None:
+        """Forget all costs but those that are given."""
+        f = self.field
+        np.take(costs.cheapest, self.visit, out=f.cheapest, mode="clip")
+        np.take(costs.margin, self.visit, out=f.margin, mode="clip")
+        f.place[:] = -1
+        if costs.nodes is None or costs.table is None or costs.noise is None:
+            return
+        self.field, self.used = f._replace(table=costs.table), len(costs.nodes)
+        nodes = self.rank[costs.nodes].astype(np.int32)
+        f.place[nodes], f.noise[nodes] = np.arange(self.used), costs.noise
+        self._link(costs, nodes, keep=True)
+
+    def _link(self, costs: Costs, nodes: Int32Array, keep: bool = False) -> None:
+        """Ask for the costs of the links of some nodes."""
+        at = kernels.slots(self.field.pointer, nodes)
+        self.field.gap[at] = costs.gaps(self.parts.edge[at], keep)
+
+    @property
+    def needed(self) -> Int32Array:
+        """The nodes whose costs were needed."""
+        return self.visit[self.work.needed].astype(np.int32)
+
+    @property
+    def labels(self) -> IntArray:
+        """The label of every node."""
+        labels = np.empty(len(self.visit), dtype=np.int64)
+        labels[self.visit] = self.work.labels
+        return labels
+
     def _begin(self) -> None:
-        kernels.begin(self.field, self.work, *plain(*self.structure.ends, self.sign))
+        kernels.begin(self.field, self.work, self.parts.left, self.parts.right, self.sign)
         self.know(kernels.missing(self.field, self.work))
 
-    def know(self, nodes: IntArray) -> None:
+    def know(self, nodes: Int32Array) -> None:
         """Ask for the costs of nodes that have none yet, and of their links."""
-        source = self.source
-        if len(nodes) == 0 or isinstance(source, PottsField):
+        if len(nodes) == 0 or isinstance(self.source, PottsField):
             return
+        costs = self.source.costs
         first, self.used = self.used, self.used + len(nodes)
         table = self.field.table
         if self.used > len(table):
-            grown = np.empty((min(len(self.labels), 2 * self.used), table.shape[1]))
+            grown = np.empty((min(len(self.visit), max(1024, 2 * self.used)), table.shape[1]))
             grown[:first] = table[:first]
             self.field = self.field._replace(table=grown)
         noise = np.zeros(len(nodes))
-        source.unary(nodes, self.field.table[first : self.used], noise)
+        costs.unary(self.visit[nodes], self.field.table[first : self.used], noise)
         self.field.noise[nodes] = noise
         self.field.place[nodes] = np.arange(first, self.used)
-        at = kernels.slots(self.field.pointer, nodes)
-        self.field.gap[at] = source.gaps(self.structure.adjacency[2][at])
+        self._link(costs, nodes)
 
     def insert(self, order: IntArray) -> None:
+        nodes, labels = order.astype(np.int32), self.work.labels
         if isinstance(self.source, PottsField):
-            kernels.insert(self.field, self.labels, order)
+            kernels.insert(self.field, labels, nodes)
         else:
-            for first in range(0, len(order), INSERTED):
-                some = order[first : first + INSERTED]
+            for first in range(0, len(nodes), INSERTED):
+                some = nodes[first : first + INSERTED]
                 self.know(some)
-                kernels.insert(self.field, self.labels, some)
+                kernels.insert(self.field, labels, some)
                 self.field.place[some], self.used = -1, 0  # not needed any more
         self._begin()
 
     def sweep(self, start: int, more: int) -> tuple[int, bool]:
-        state, limit = np.zeros(5, dtype=np.int64), more * len(self.labels)
+        state, limit = np.zeros(5, dtype=np.int64), more * len(self.visit)
         while not kernels.sweep(self.field, self.work, start, limit, state):
             self.know(kernels.missing(self.field, self.work))
         # Whoever found no place in the queue still waits, for the next sweep.
-        return int(state[kernels.MOVES]), not self.waiting.any()
+        return int(state[kernels.MOVES]), not self.work.waiting.any()
 
     def sweep_components(self) -> int:
         moves = at = 0
@@ -118,29 +147,32 @@ class PlainState:
         return int(moves)
 
     def rename(self) -> bool:
-        pointer, node, number = self.structure.connected_groups
-        if len(self.named) and np.array_equal(self.labels, self.named):
+        pointer, node, number = self.graph.connected_groups
+        labels, f = self.work.labels, self.field
+        if len(self.named) and np.array_equal(labels, self.named):
             return False  # they have their best names already
-        f = self.field
         costs = (f.table, f.place, f.cheapest, f.margin)
-        wanted = restive(*costs, self.labels, self.named, pointer, node, number)
-        mine = node[kernels.slots(pointer, np.flatnonzero(wanted))]
-        before = self.labels[mine]
-        if len(mine):
-            self.know(mine[f.place[mine] < 0])
-            f = self.field
-            rename(f.table, f.place, f.noise, self.labels, pointer, node, wanted)
-        self.named = self.labels.copy()
-        changed = np.unique(number[mine[before != self.labels[mine]]])
+        wanted = wanting(*costs, labels, self.named, pointer, node, number)
+        self.named = labels.copy()
+        if not wanted.any():
+            return False
+        mine = node[kernels.slots(pointer, np.flatnonzero(wanted))].astype(np.int32)
+        if len(mine) < len(labels) // 8:  # a large component seldom has to be renamed twice
+            self.work.needed[mine] = True
+        self.know(mine[f.place[mine] < 0])
+        f = self.field
+        rename(f.table, f.place, f.noise, labels, pointer, node, wanted)
+        changed = np.unique(number[mine[self.named[mine] != labels[mine]]])
+        self.named = labels.copy()
         awake = node[kernels.slots(pointer, changed)]
-        self.waiting[awake] = True
+        self.work.waiting[awake] = True
         group = self.work.group[awake]
         self.work.stale[group[group >= 0]] = True
         return len(changed) > 0
 
     def swap(self) -> int:
-        n = len(self.labels)
-        chain, mark = np.empty(n, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
+        n = len(self.visit)
+        chain, mark = np.empty(n, dtype=np.int32), np.zeros(n + 1, dtype=np.int64)
         seen = np.zeros(n, dtype=np.int64)
         self.know(missing_in_chains(self.field, self.work, chain, mark))
         moves = at = 0
@@ -154,7 +186,7 @@ class PlainState:
 
     def energy(self) -> float:
         """Return the energy of the labels; only where all costs are known."""
-        f, (left, right) = self.source, self.structure.ends
+        f, (left, right) = self.source, self.source.structure.ends
         assert isinstance(f, PottsField)
         args = plain(f.unary, left, right, f.agree_cost, f.differ_cost, self.labels)
         return float(kernels.energy(*args))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["cheapest_assignment", "rename", "restive"]
+__all__ = ["cheapest_assignment", "out_of_place", "rename", "restive"]
 
 #: Above this stands a label that is forbidden: the assignment needs finite numbers.
 FORBIDDEN = 1e150
@@ -75,51 +75,96 @@ def _two_names(cost, name):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def restive(table, place, cheapest, margin, labels, since, pointer, node, number):  # type: ignore[no-untyped-def]
-    """Say of every component whether another naming of its labels could gain.
+def _paid_for(table, place, cheapest, margin, labels, node, first, last, excess):  # type: ignore[no-untyped-def]
+    """Say whether every label of a component would lose by another name, whatever name it is.
 
-    The nodes of one label lose their margins, if that label is their cheapest, or gain no more
-    than what theirs costs above it. A component whose labels are still those of ``since`` (empty:
-    no such labels) has its best names already.
+    The nodes that have it as their cheapest lose their margins, the others gain no more than what
+    it costs them above their cheapest. Most components are settled by their first few nodes.
+    ``excess`` is zero, and left so.
     """
-    K = table.shape[1]
-    out = np.zeros(pointer.shape[0] - 1, np.bool_)
+    owing = 0
+    for at in range(first, last):
+        i = node[at]
+        label, best, row = labels[i], cheapest[i], place[i]
+        if label != best and table[row, label] > table[row, best]:
+            owing += excess[label] == 0.0
+            excess[label] += table[row, label] - table[row, best]
+    for at in range(first, last):
+        if owing == 0:
+            break
+        i = node[at]
+        label = labels[i]
+        if label == cheapest[i] and excess[label] > 0.0:
+            excess[label] -= margin[i]
+            owing -= excess[label] <= 0.0
+    if last - first < excess.shape[0]:
+        for at in range(first, last):
+            excess[labels[node[at]]] = 0.0
+    else:
+        excess[:] = 0.0
+    return owing == 0
+
+
+@njit(cache=True)
+def out_of_place(cheapest, labels, number, out):  # type: ignore[no-untyped-def]
+    """Mark the components that have a node with another label than its cheapest."""
     for i in range(labels.shape[0]):
         if labels[i] != cheapest[i] and number[i] >= 0:
             out[number[i]] = True
-    loss, kept, change, used = np.zeros(K), np.zeros(K), np.zeros((K, K)), np.zeros(K, np.bool_)
-    for c in range(out.shape[0]):
+
+
+@njit(cache=True, nogil=True)
+def restive(table, place, cheapest, margin, labels, since, pointer, node, begin, end, out):  # type: ignore[no-untyped-def]
+    """Say of the marked components whether another naming of their labels could gain.
+
+    A component whose labels are still those of ``since`` (empty: no such labels) has its best
+    names already.
+    """
+    K = table.shape[1]
+    excess, loss, kept, change = np.zeros(K), np.zeros(K), np.zeros(K), np.zeros((K, K))
+    used, names = np.zeros(K, np.bool_), np.empty(K, np.int64)
+    for c in range(begin, end):
         if not out[c]:
             continue
-        new = since.shape[0] == 0
-        for at in range(pointer[c], pointer[c + 1]):
-            new = new or labels[node[at]] != since[node[at]]
-        out[c] = new
-        if not new:
+        first, last = pointer[c], pointer[c + 1]
+        out[c] = not _paid_for(table, place, cheapest, margin, labels, node, first, last, excess)
+        if not out[c]:
             continue
-        for at in range(pointer[c], pointer[c + 1]):
+        out[c] = since.shape[0] == 0 or _differ(labels, since, node, first, last)
+        if not out[c]:
+            continue
+        count = 0
+        for at in range(first, last):
             i = node[at]
-            label = labels[i]
-            used[label] = True
+            label, row = labels[i], place[i]
+            if not used[label]:
+                used[label], names[count] = True, label
+                count += 1
             if label == cheapest[i]:
                 loss[label] += margin[i]
                 kept[label] += margin[i]
             else:
-                row = table[place[i]]
-                loss[label] -= row[label] - row[cheapest[i]]
+                loss[label] -= table[row, label] - table[row, cheapest[i]]
                 for h in range(K):
-                    change[label, h] += row[h] - row[label]
-        out[c] = _may_gain(loss, kept, change, used)
-        for at in range(pointer[c], pointer[c + 1]):
-            label = labels[node[at]]
-            if used[label]:
-                used[label], loss[label], kept[label] = False, 0.0, 0.0
-                change[label] = 0.0
-    return out
+                    change[label, h] += table[row, h] - table[row, label]
+        out[c] = _may_gain(loss, kept, change, used, names[:count])
+        for label in names[:count]:
+            used[label], loss[label], kept[label] = False, 0.0, 0.0
+            for h in range(K):
+                change[label, h] = 0.0
 
 
 @njit(cache=True)
-def _may_gain(loss, kept, change, used):  # type: ignore[no-untyped-def]
+def _differ(labels, since, node, first, last):  # type: ignore[no-untyped-def]
+    """Say whether some nodes have other labels than before."""
+    at = first
+    while at < last and labels[node[at]] == since[node[at]]:
+        at += 1
+    return at < last
+
+
+@njit(cache=True)
+def _may_gain(loss, kept, change, used, names):  # type: ignore[no-untyped-def]
     """Say whether some renaming could gain, by bounds.
 
     ``loss`` is what the nodes of a label lose by any other name at least; ``kept`` is the part of
@@ -128,12 +173,12 @@ def _may_gain(loss, kept, change, used):  # type: ignore[no-untyped-def]
     less than all that the others can gain.
     """
     gains = 0.0
-    for h in range(loss.shape[0]):
+    for h in names:
         gains += min(loss[h], 0.0)
     if not gains < 0:
         return False
-    for h in range(loss.shape[0]):
-        if not used[h] or not loss[h] < 0:
+    for h in names:
+        if not loss[h] < 0:
             continue
         for b in range(loss.shape[0]):
             if b != h and kept[h] + change[h, b] < 0 and (not used[b] or loss[b] + gains < 0):
@@ -157,15 +202,16 @@ def rename(table, place, noise, labels, pointer, node, wanted):  # type: ignore[
         r, slack, now, floor = 0, 0.0, 0.0, 0.0
         for at in range(pointer[c], pointer[c + 1]):
             i = node[at]
-            label, unary = labels[i], table[place[i]]
+            label, row = labels[i], place[i]
             if number[label] < 0:
                 number[label], used[r] = r, label
-                cost[r, :] = 0.0
+                for h in range(K):
+                    cost[r, h] = 0.0
                 r += 1
-            row = cost[number[label]]
+            k = number[label]
             slack += noise[i]
             for h in range(K):
-                row[h] += unary[h]
+                cost[k, h] += table[row, h]
         for k in range(r):
             for h in range(K):
                 cost[k, h] = min(cost[k, h], FORBIDDEN)

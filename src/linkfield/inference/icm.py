@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._random import RandomState, as_generator
-from .._structure import Structure
 from ..field import PottsField
 from .base import Inference, InferenceResult, checked_start
 from .block_start import block_labels
@@ -88,9 +87,10 @@ class ICM(Inference):
         if start is None:
             start = block_labels(field, rng)
         state = state_of(field.finite, start)
-        sweeps, converged = self._settle(state, start is None, field.structure, rng, every_move)
-        energy = state.energy() if field.finite is field else field.energy(state.labels)
-        return InferenceResult(state.labels, energy, n_iter=sweeps, converged=converged)
+        sweeps, converged = self._settle(state, start is None, field.n_nodes, rng, every_move)
+        labels = state.labels
+        energy = state.energy() if field.finite is field else field.energy(labels)
+        return InferenceResult(labels, energy, n_iter=sweeps, converged=converged)
 
     def settled(
         self,
@@ -102,22 +102,24 @@ class ICM(Inference):
         """Return the labels that :meth:`step` would find, from costs that are given on demand."""
         from ._plain_state import PlainState
 
-        state = PlainState(costs, start)
-        self._settle(state, start is None, costs.structure, rng, every_move)
+        state = costs.state = costs.state or PlainState(costs)
+        state.restart(start)
+        self._settle(state, start is None, costs.structure.n_nodes, rng, every_move)
+        # What a first labelling had to know says little about the next one.
+        costs.needed = state.needed[:0] if start is None else state.needed
         return state.labels
 
     def _settle(
         self,
         state: State,
         fresh: bool,
-        structure: Structure,
+        n: int,
         rng: np.random.Generator,
         every_move: bool,
     ) -> tuple[int, bool]:
         """Move until nothing gains; return the sweeps made and whether that was reached."""
-        n = structure.n_nodes
         if fresh:
-            state.insert(structure.visit[rng.permutation(n)])
+            state.insert(rng.permutation(n))
         sweeps, moved, idle = 0, True, not fresh
         while moved and sweeps < self.max_sweeps:
             sweeps += 1

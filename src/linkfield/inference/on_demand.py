@@ -8,22 +8,55 @@ cheapest labels alone, and give the costs of the nodes that are asked for.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._structure import Structure
 
+if TYPE_CHECKING:
+    from ._plain_state import PlainState
+
 __all__ = ["CostsOnDemand"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+Int32Array = NDArray[np.int32]
+
+
+@dataclass
+class Costs:
+    """What the nodes of a field cost, as far as it is known, and how to learn more.
+
+    Attributes
+    ----------
+    cheapest, margin : arrays (n,)
+        The cheapest label of every node, and by how much it is that at least.
+    unary : callable
+        ``unary(nodes, table, noise)`` writes the costs of some nodes, up to a constant a node,
+        and how far they may be off.
+    gaps : callable
+        ``gaps(edges, keep)`` returns agree − differ of some edges; ``keep`` says that the same
+        edges will probably be asked for again when costs are new.
+    nodes, table, noise : arrays or None
+        Nodes whose costs are known already; those are the first rows of a table, and ``noise``
+        says how far they may be off. Behind them the table may be written to.
+    """
+
+    cheapest: Int32Array
+    margin: FloatArray
+    unary: Callable[[IntArray, FloatArray, FloatArray], None]
+    gaps: Callable[[Int32Array, bool], FloatArray]
+    nodes: Int32Array | None = None
+    table: FloatArray | None = None
+    noise: FloatArray | None = None
 
 
 @dataclass
 class CostsOnDemand:
-    """A field of plain edges whose costs two functions give as they are asked for.
+    """A field of plain edges whose costs come as they are asked for, new ones time and again.
 
     Attributes
     ----------
@@ -31,19 +64,15 @@ class CostsOnDemand:
     n_labels : int
     must : bool array (m,)
         Must-links; all other edges are cannot-links, and all cost something if broken.
-    cheapest, margin : arrays (n,)
-        The cheapest label of every node, and by how much it is that at least.
-    unary : callable
-        ``unary(nodes, table, noise)`` writes the costs of some nodes, up to a constant a node,
-        and how far they may be off.
-    gaps : callable
-        ``gaps(edges)`` returns agree − differ of some edges.
+    costs : Costs
+        Those of the present.
+    needed : int array
+        The nodes whose costs the last solution had to know.
     """
 
     structure: Structure
     n_labels: int
     must: NDArray[np.bool_]
-    cheapest: IntArray
-    margin: FloatArray
-    unary: Callable[[IntArray, FloatArray, FloatArray], None]
-    gaps: Callable[[IntArray], FloatArray]
+    costs: Costs
+    needed: Int32Array = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+    state: PlainState | None = field(default=None, repr=False)

@@ -1,0 +1,59 @@
+"""Costs that a pass writes down because they were asked for after the last one.
+
+A tied row that its links keep from its cheapest label is asked for all its costs in one iteration
+after the other. The pass has them in its hands, so it writes them down in passing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["KeptCosts"]
+
+FloatArray = NDArray[np.float64]
+Int32Array = NDArray[np.int32]
+
+
+@dataclass
+class KeptCosts:
+    """The tied rows whose costs are wanted, and what the last pass wrote down.
+
+    Attributes
+    ----------
+    n_tied, n_labels : int
+    rows : int array (m,)
+        The tied rows that are wanted, by their number among all tied rows.
+    table : float array (m, n_labels)
+    noise : float array (m,)
+        How far the costs may be off.
+    """
+
+    n_tied: int
+    n_labels: int
+    rows: Int32Array = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+    table: FloatArray = field(init=False, repr=False)
+    noise: FloatArray = field(init=False, repr=False)
+    _slot: Int32Array = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.table, self.noise = np.empty((0, self.n_labels)), np.empty(0)
+        self._slot = np.empty(0, dtype=np.int32)
+
+    def want(self, rows: Int32Array) -> None:
+        """Have the costs of these rows written down from the next pass on."""
+        if len(self._slot) == 0 and len(rows):
+            self._slot = np.full(self.n_tied, -1, dtype=np.int32)
+        if len(self._slot):
+            self._slot[self.rows] = -1
+            self._slot[rows] = np.arange(len(rows))
+        self.rows = rows
+
+    def renewed(self) -> tuple[Int32Array, FloatArray, FloatArray]:
+        """Return slots, table and noise for a pass to write to."""
+        if len(self.table) < len(self.rows):
+            self.table = np.empty((len(self.rows) + len(self.rows) // 4, self.n_labels))
+        self.noise = np.empty(len(self.rows))
+        return self._slot if len(self.rows) else self._slot[:0], self.table, self.noise
