@@ -52,8 +52,8 @@ class Blocks(ArrayEngine):
 
     size = 7
 
-    def blocks(self, result: int = 0) -> list[slice]:
-        return list(pieces(len(self.rows), self.size))
+    def blocks(self, result: int = 0) -> tuple[slice, ...]:
+        return tuple(pieces(len(self.rows), self.size))
 
 
 def make(
@@ -101,6 +101,41 @@ def test_free_rows_take_their_nearest_centre(distortion: Any, kind: str, seed: i
         assert stats.count[h] == (mine & (weight > 0)).sum()
         np.testing.assert_allclose(stats.weight[h], weight[mine].sum())
         np.testing.assert_allclose(stats.sums[h], weight[mine] @ unit[mine], atol=1e-11)
+
+
+@pytest.mark.parametrize("pruning", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("distortion", [SquaredEuclidean(), Cosine()], ids=["euclidean", "cosine"])
+def test_costs_that_are_wanted_are_written_down(
+    distortion: Any, storage: Any, dtype: Any, pruning: bool
+) -> None:
+    """By every pass, those that bounds would let a row stay unread in included."""
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(3_000, 5)) + 6 * rng.integers(0, 3, (3_000, 1))).astype(dtype)
+    rows, free = distortion.rows(storage(X)), rng.random(3_000) < 0.4
+    reach = np.abs(X).max(axis=0).astype(float)
+    engine = ArrayEngine(rows, rng.uniform(0.5, 2, 3_000), free, distortion, K, reach=reach)
+    standing = Assignment(engine, np.full(3_000, -1), pruning=pruning)
+    tied = len(engine.tied)
+    standing.labels[engine.tied] = 0
+    for some in (5, tied, 1_300, 0, 40):
+        wanted = np.sort(rng.choice(tied, some, replace=False)).astype(np.int32)
+        standing.kept.want(wanted)
+        for _ in range(3):
+            M = distortion.prepared_centres(X[:K] + rng.normal(0, 1e-3, (K, 5)))
+            model = Model(M, random_metric("diagonal", 5, np.random.default_rng(1)))
+            standing.assign(model, np.zeros(K), keep_bounds=True)
+            table, noise = np.empty((some, K)), np.empty(some)
+            standing.some_costs(wanted, table, noise)
+            tolerance = 1e-4 if dtype == np.float32 else 1e-11
+            kept = standing.kept
+            np.testing.assert_allclose(kept.table[:some], table, rtol=tolerance, atol=tolerance)
+            np.testing.assert_allclose(kept.noise, noise, rtol=1e-2)
+            cheapest = table.argmin(axis=1)
+            np.testing.assert_array_equal(standing.cheapest[wanted], cheapest)
+            second = np.sort(table, axis=1)[:, 1] - table.min(axis=1)
+            assert (standing.margin[wanted] <= second + noise).all()
 
 
 @pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array], ids=["dense", "csr"])

@@ -393,6 +393,29 @@ def test_no_single_change_improves_a_component_that_moved(by_label: bool) -> Non
 
 
 # ---------------------------------------------------------------------------
+# graphs
+
+
+@given(seed=seeds)
+def test_a_graph_numbered_in_the_order_of_visits(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(1, 30)), int(rng.integers(0, 40))
+    edges, must = rng.integers(0, n, (m, 2)), rng.random(m) < 0.5
+    order = rng.permutation(n)
+    graph = Structure.of(n, edges, None, order)
+    np.testing.assert_array_equal(order[graph.visited.edges], edges)
+    assert Structure.of(n, edges, None).visited.edges is edges
+    parts, whole = graph.visited.compact(must), graph.movable(must)
+    pairs = [sorted(pair) for pair in np.column_stack([parts.left, parts.right]).tolist()]
+    assert pairs == [sorted(pair) for pair in graph.rank[edges].tolist()]
+    for e, (i, j) in enumerate(graph.visited.edges):
+        mine = slice(parts.pointer[i], parts.pointer[i + 1])
+        assert j in parts.neighbour[mine] and e in parts.edge[mine]
+    mates = [set(order[parts.members[a:b]]) for a, b in pairwise(parts.starts)]
+    assert mates == [set(whole[1][a:b]) for a, b in pairwise(whole[0])]
+
+
+# ---------------------------------------------------------------------------
 # data as users have it
 
 STATES = {

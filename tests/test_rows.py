@@ -146,3 +146,13 @@ def test_as_rows_takes_every_storage() -> None:
         rows = as_rows(kind(X))
         assert isinstance(rows, CSRRows)
         np.testing.assert_array_equal(rows.dense(), X)
+
+
+@every_dtype
+def test_equal_sparse_rows_are_no_distance_apart(dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(20, 50)) * (rng.random((20, 50)) < 0.3)).astype(dtype)
+    rows = CSRRows(sparse.csr_array(np.concatenate([X, X, np.zeros((1, 50), dtype)])))
+    a, at = rng.uniform(0.1, 3.0, 50), np.arange(20)
+    assert (rows.pair_squares(at, at + 20, a) == 0.0).all()
+    assert (rows.pair_squares(at, np.full(20, 40), a) == rows.pair_products(at, at, a)).all()

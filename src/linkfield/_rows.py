@@ -176,9 +176,11 @@ class Rows(ABC):
             return out
         from ._kernels import pairs
 
+        d = max(self.shape[1], 1)
         one = getattr(pairs, f"{'sparse' if rows.transposed else 'dense'}_{kind}")
-        spread(lambda first, last: one(rows.X, i, j, a, first, last, out), len(i),
-               max(64, 100_000 // max(self.shape[1], 1)))  # fmt: skip
+        # Sparse rows are spread out over all d columns, once a piece.
+        least = max(512, d // 64) if rows.transposed else max(64, 100_000 // d)
+        spread(lambda first, last: one(rows.X, i, j, a, first, last, out), len(i), least)
         return out
 
     def _pair_sums(self, kind: str, i: Array, j: Array, c: FloatArray) -> FloatArray:

@@ -68,6 +68,42 @@ def test_content_nodes_are_not_asked_for():
     np.testing.assert_array_equal(again, start)
 
 
+@settings(max_examples=60)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_new_costs_for_the_same_field(seed):
+    """A field that gets new costs again and again, some of them given, is solved as a new one."""
+    rng = np.random.default_rng(seed)
+    n, K = int(rng.integers(2, 60)), int(rng.integers(2, 6))
+    field = random_field(rng, n, K, int(rng.integers(1, 3 * n)))
+    demand, labels = on_demand(field, rng, []), None
+    for step in range(4):
+        unary = field.unary + rng.normal(0, 0.3, field.unary.shape)
+        field = field.with_costs(unary, field.agree_cost, field.differ_cost, None)
+        asked = []
+        demand.costs = on_demand(field, rng, asked).costs
+        given = demand.needed
+        demand.costs.nodes, demand.costs.noise = given, np.zeros(len(given))
+        demand.costs.table = np.full((len(given) + 2, K), np.nan)
+        demand.costs.table[: len(given)] = unary[given]
+        known = ICM().step(field, labels, np.random.default_rng(step)).labels
+        labels = ICM().settled(demand, labels, np.random.default_rng(step))
+        np.testing.assert_array_equal(labels, known)
+        assert not set(asked) & set(given.tolist())
+
+
+def test_nodes_that_are_free_to_go_are_not_asked_for():
+    n = 1_000
+    rng, wish = np.random.default_rng(0), np.arange(n) % 3
+    unary = rng.uniform(0, 1, (n, 6))
+    unary[np.arange(n), wish] -= 2.0
+    edges = np.column_stack([np.arange(n - 1), np.arange(1, n)])  # no two have the same wish
+    field = PottsField(unary, edges, np.ones(n - 1), np.zeros(n - 1))
+    asked = []
+    labels = ICM().settled(on_demand(field, rng, asked), 3 + wish, rng)
+    np.testing.assert_array_equal(labels, wish)
+    assert asked == []
+
+
 def test_insertion_in_parts(monkeypatch):
     rng = np.random.default_rng(3)
     field = random_field(rng, 300, 4, 300)

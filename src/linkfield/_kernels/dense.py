@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from .layout import WIDER, Sums, label_of, loosened, new_bounds, sure_margin
-from .tiles import TILE, nearest, product
+from .tiles import TILE, nearest, product, products
 
 __all__ = [
     "assign",
@@ -229,11 +229,11 @@ def _write_costs(  # type: ignore[no-untyped-def]
 
 @_exact
 def _costs_of(X, offset, terms, weight, m, index, into, table, noise, buffer):  # type: ignore[no-untyped-def]
-    """Write the costs of up to a chunk of rows anywhere in the data; all at once, by BLAS."""
+    """Write the costs of some rows anywhere in the data, no more than the buffer can hold."""
     for c in range(m):
         _fetch(X, offset, index[c], buffer[c])
-    P = np.empty((terms.psi.shape[0], m), X.dtype)
-    np.dot(terms.psi, buffer[:m].T, P)
+    P = np.empty((terms.psi.shape[0], (m + TILE - 1) // TILE * TILE), X.dtype)
+    products(buffer, m - 1, terms.psi, np.empty(X.shape[1] * TILE, X.dtype), P)
     _write_costs(
         terms.g, terms.theta, terms.directional, terms.ceiling, terms.epsilon, P, m, index, into,
         buffer, weight, table, noise, np.empty(m), np.empty(m),
@@ -465,7 +465,7 @@ def seed(X, offset, psi, g, f, scale, weight, nearest, first, last, found, left)
     """Write D of rows to some candidates, and add Σ v min(nearest, D) of each to ``left``."""
     L, d = psi.shape
     buffer = np.empty((CHUNK if offset.shape[0] > 0 else 1, d), X.dtype)
-    P = np.empty((L, CHUNK), X.dtype)
+    P, features = np.empty((L, CHUNK), X.dtype), np.empty(d * TILE, X.dtype)
     for at in range(first, last, CHUNK):
         m = min(CHUNK, last - at)
         chunk = X[at : at + m]
@@ -473,14 +473,25 @@ def seed(X, offset, psi, g, f, scale, weight, nearest, first, last, found, left)
             for c in range(m):
                 _fetch(X, offset, at + c, buffer[c])
             chunk = buffer[:m]
-        if m < CHUNK:
-            P = np.empty((L, m), X.dtype)
-        np.dot(psi, chunk.T, P)
+        products(chunk, m - 1, psi, features, P)
         for h in range(L):
-            total = 0.0
-            for c in range(m):
-                s = scale[at + c] if scale.shape[0] > 0 else X.dtype.type(1.0)
-                D = max(f[at + c] + (g[h] - s * P[h, c]), X.dtype.type(0.0))
-                found[h, at + c] = D
-                total += weight[at + c] * min(nearest[at + c], np.float64(found[h, at + c]))
-            left[h] += total
+            left[h] += _offered(
+                P[h], g[h], f[at : at + m], scale[at : at + m], weight[at : at + m],
+                nearest[at : at + m], found[h, at : at + m],
+            )  # fmt: skip
+
+
+@_compiled
+def _offered(P, g, f, scale, weight, nearest, found):  # type: ignore[no-untyped-def]
+    """Write D of some rows to one candidate; return Σ v min(nearest, D)."""
+    zero, total = f.dtype.type(0.0), 0.0
+    if scale.shape[0] > 0:
+        for c in range(found.shape[0]):
+            found[c] = max(f[c] + (g - scale[c] * P[c]), zero)
+    else:
+        for c in range(found.shape[0]):
+            found[c] = max(f[c] + (g - P[c]), zero)
+    for c in range(found.shape[0]):
+        D = np.float64(found[c])
+        total += weight[c] * (D if nearest[c] > D else nearest[c])
+    return total

@@ -19,6 +19,7 @@ __all__ = [
 ]
 
 _compiled = njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
+_exact = njit(nogil=True, cache=True, error_model="numpy")
 
 
 @_compiled
@@ -94,25 +95,52 @@ def _merged(X, i, j, at, bt):  # type: ignore[no-untyped-def]
     return X.column[at], np.float64(X.value[at]), np.float64(X.value[bt]), at + 1, bt + 1
 
 
-@_compiled
+@_exact
+def _spread_out(X, old, new, dense):  # type: ignore[no-untyped-def]
+    """Write a row where another one stood (-1: none); everything else is zero."""
+    if old >= 0:
+        for at in range(X.pointer[old], X.pointer[old + 1]):
+            dense[X.column[at]] = 0.0
+    for at in range(X.pointer[new], X.pointer[new + 1]):
+        dense[X.column[at]] = X.value[at]
+
+
+@_exact
 def sparse_squares(X, i, j, a, first, last, out):  # type: ignore[no-untyped-def]
-    """Set Σ a (x_i − x_j)² of every pair."""
+    """Set Σ a (x_i − x_j)² of every pair; quickest if pairs of one first row stand together.
+
+    Over the columns of j it is Σ a (x_i − x_j)², over those of i alone Σ a x_i², which is that
+    over all columns of i less that over the columns of j. Added up in the same order, the two are
+    equal to the bit where i has no columns of its own.
+    """
+    x, now = np.zeros(a.shape[0]), -1
     for e in range(first, last):
-        at, bt, total = X.pointer[i[e]], X.pointer[j[e]], 0.0
-        while at < X.pointer[i[e] + 1] or bt < X.pointer[j[e] + 1]:
-            m, x, y, at, bt = _merged(X, i[e], j[e], at, bt)
-            total += a[m] * (x - y) * (x - y)
-        out[e] = total
+        if i[e] != now:
+            _spread_out(X, now, i[e], x)
+            now = i[e]
+        gap, own, shared = 0.0, 0.0, 0.0
+        for at in range(X.pointer[now], X.pointer[now + 1]):
+            value = np.float64(X.value[at])
+            own += a[X.column[at]] * value * value
+        for at in range(X.pointer[j[e]], X.pointer[j[e] + 1]):
+            m = X.column[at]
+            difference = np.float64(X.value[at]) - x[m]
+            gap += a[m] * difference * difference
+            shared += a[m] * x[m] * x[m]
+        out[e] = gap + max(own - shared, 0.0)
 
 
-@_compiled
+@_exact
 def sparse_products(X, i, j, a, first, last, out):  # type: ignore[no-untyped-def]
-    """Set Σ a x_i x_j of every pair."""
+    """Set Σ a x_i x_j of every pair; quickest if pairs of one first row stand together."""
+    x, now = np.zeros(a.shape[0]), -1
     for e in range(first, last):
-        at, bt, total = X.pointer[i[e]], X.pointer[j[e]], 0.0
-        while at < X.pointer[i[e] + 1] and bt < X.pointer[j[e] + 1]:
-            m, x, y, at, bt = _merged(X, i[e], j[e], at, bt)
-            total += a[m] * x * y
+        if i[e] != now:
+            _spread_out(X, now, i[e], x)
+            now = i[e]
+        total = 0.0
+        for at in range(X.pointer[j[e]], X.pointer[j[e] + 1]):
+            total += a[X.column[at]] * x[X.column[at]] * np.float64(X.value[at])
         out[e] = total
 
 

@@ -17,7 +17,7 @@ from numba import types
 from numba.core import cgutils as untyped_cgutils
 from numba.extending import intrinsic
 
-__all__ = ["TILE", "nearest", "product"]
+__all__ = ["TILE", "nearest", "product", "products"]
 
 #: Rows of the largest tile: two registers of the widest kind.
 TILE = 32
@@ -37,6 +37,10 @@ def _lanes(context: Any, bits: int) -> int:
 
 def _data(context: Any, builder: Any, kind: Any, array: Any) -> Any:
     return context.make_array(kind)(context, builder, array).data
+
+
+def _shape(context: Any, builder: Any, kind: Any, array: Any) -> Any:
+    return cgutils.unpack_tuple(builder, context.make_array(kind)(context, builder, array).shape)
 
 
 def _multiply_add(builder: Any, a: Any, b: Any, c: Any) -> Any:
@@ -136,10 +140,8 @@ class _Tile:
             self.builder.store(value, variable)
         return found
 
-    def compare(
-        self, features: Any, psi: Any, g: Any, d: Any, h: Any, count: int, least: tuple[Any, ...]
-    ) -> None:
-        """Set the least cost, the second least and the label, given ``count`` more centres."""
+    def multiply(self, features: Any, psi: Any, d: Any, h: Any, count: int) -> list[list[Any]]:
+        """Return the products with ``count`` centres from h on, a register each."""
         builder, lanes = self.builder, self.lanes
         zero = ir.Constant(self.vector, [0.0] * lanes)
         sums = [self.variables(zero) for _ in range(count)]
@@ -148,24 +150,27 @@ class _Tile:
         ]
         with _loop(builder, _constant(0), d, _constant(1)) as (m, _):
             at = builder.mul(m, _constant(self.size))
-            x = [
-                _load(builder, builder.gep(features, [builder.add(at, _constant(r * lanes))]),
-                      self.vector, self.align)
-                for r in range(REGISTERS)
-            ]  # fmt: skip
+            rows = [builder.add(at, _constant(r * lanes)) for r in range(REGISTERS)]
+            x = [_load(builder, builder.gep(features, [k]), self.vector, self.align) for k in rows]
             for k in range(count):
                 weight = _splat(builder, builder.load(builder.gep(starts[k], [m])), lanes)
                 for r in range(REGISTERS):
                     total = _multiply_add(builder, weight, x[r], builder.load(sums[k][r]))
                     builder.store(total, sums[k][r])
-        for k in range(count):
+        return [[builder.load(one) for one in several] for several in sums]
+
+    def compare(self, products: list[list[Any]], g: Any, h: Any, least: tuple[Any, ...]) -> None:
+        """Set the least cost, the second least and the label, given more centres, from h on."""
+        builder = self.builder
+        for k, registers in enumerate(products):
             number = builder.add(h, _constant(k))
-            cost = _splat(builder, builder.load(builder.gep(g, [number])), lanes)
-            name = _splat(builder, builder.trunc(number, ir.IntType(32)), lanes)
-            for r in range(REGISTERS):
-                self._compare_one(builder.fsub(cost, builder.load(sums[k][r])), name, least, r)
+            cost = _splat(builder, builder.load(builder.gep(g, [number])), self.lanes)
+            name = _splat(builder, builder.trunc(number, ir.IntType(32)), self.lanes)
+            for r, one in enumerate(registers):
+                self._compare_one(builder.fsub(cost, one), name, least, r)
 
     def _compare_one(self, value: Any, name: Any, least: tuple[Any, ...], r: int) -> None:
+        """Compare the costs of one more label with the least so far."""
         builder = self.builder
         best, second, label = (variables[r] for variables in least)
         low, other = builder.load(best), builder.load(second)
@@ -174,6 +179,43 @@ class _Tile:
         builder.store(builder.select(nearer, low, between), second)
         builder.store(builder.select(nearer, value, low), best)
         builder.store(builder.select(nearer, name, builder.load(label)), label)
+
+
+def _groups(builder: Any, K: Any) -> list[tuple[Any, Any, int]]:
+    """Return the centres that are multiplied together, and those that are left over."""
+    many = builder.and_(K, _constant(-CENTRES))
+    return [(_constant(0), many, CENTRES), (many, K, 1)]
+
+
+def _products(typingctx, X, last, psi, features, out):  # type: ignore[no-untyped-def]
+    """Set ⟨x, ψ_h⟩ of the rows 0..last and all centres.
+
+    ``features`` is room for a tile, ``out`` (K, whole tiles) holds the products label by label.
+    """
+    signature = types.void(X, types.int64, psi, features, out)
+
+    def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        kinds, last = signature.args, args[1]
+        X, psi, features, out = (
+            _data(context, builder, kinds[k], args[k]) for k in (0, 2, 3, 4)
+        )  # fmt: skip
+        K, d = _shape(context, builder, kinds[2], args[2])
+        width = _shape(context, builder, kinds[4], args[4])[1]
+        kind = kinds[0].dtype
+        tile = _Tile(context, builder, kind, _lanes(context, kind.bitwidth))
+        step = _constant(tile.size)
+        with _loop(builder, _constant(0), builder.add(last, _constant(1)), step) as (first, _):
+            tile.turn(X, d, first, last, features)
+            for start, stop, count in _groups(builder, K):
+                with _loop(builder, start, stop, _constant(count)) as (h, _):
+                    for k, registers in enumerate(tile.multiply(features, psi, d, h, count)):
+                        row = builder.mul(builder.add(h, _constant(k)), width)
+                        for r, one in enumerate(registers):
+                            at = builder.add(builder.add(row, first), _constant(r * tile.lanes))
+                            _store(builder, one, builder.gep(out, [at]), tile.align)
+        return context.get_dummy_value()
+
+    return signature, codegen
 
 
 def _nearest(typingctx, X, last, psi, g, features, best, second, label):  # type: ignore[no-untyped-def]
@@ -190,20 +232,18 @@ def _nearest(typingctx, X, last, psi, g, features, best, second, label):  # type
             _data(context, builder, kinds[k], args[k]) for k in (0, 2, 3, 4, 5, 6, 7)
         )
         last = args[1]
-        shape = context.make_array(kinds[2])(context, builder, args[2]).shape
-        K, d = cgutils.unpack_tuple(builder, shape)
+        K, d = _shape(context, builder, kinds[2], args[2])
         kind = kinds[0].dtype
         tile = _Tile(context, builder, kind, _lanes(context, kind.bitwidth))
         infinite = ir.Constant(tile.vector, [float("inf")] * tile.lanes)
         nobody = ir.Constant(ir.VectorType(ir.IntType(32), tile.lanes), [0] * tile.lanes)
-        many = builder.and_(K, _constant(-CENTRES))
         step = _constant(tile.size)
         with _loop(builder, _constant(0), builder.add(last, _constant(1)), step) as (first, _):
             tile.turn(X, d, first, last, features)
             least = tile.variables(infinite), tile.variables(infinite), tile.variables(nobody)
-            for start, stop, count in ((_constant(0), many, CENTRES), (many, K, 1)):
+            for start, stop, count in _groups(builder, K):
                 with _loop(builder, start, stop, _constant(count)) as (h, _):
-                    tile.compare(features, psi, g, d, h, count, least)
+                    tile.compare(tile.multiply(features, psi, d, h, count), g, h, least)
             for out, variables, align in zip(
                 (best, second, label), least, (tile.align, tile.align, 4), strict=True
             ):
@@ -222,9 +262,7 @@ def _product(typingctx, X, row, psi, h):  # type: ignore[no-untyped-def]
     def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
         kinds = signature.args
         X, psi = (_data(context, builder, kinds[k], args[k]) for k in (0, 2))
-        d = cgutils.unpack_tuple(
-            builder, context.make_array(kinds[2])(context, builder, args[2]).shape
-        )[1]
+        d = _shape(context, builder, kinds[2], args[2])[1]
         x, weight = (
             builder.gep(data, [builder.mul(builder.sext(number, ir.IntType(64)), d)])
             for data, number in ((X, args[1]), (psi, args[3]))
@@ -243,3 +281,4 @@ def _product(typingctx, X, row, psi, h):  # type: ignore[no-untyped-def]
 #: Functions for compiled loops.
 nearest: Any = intrinsic(_nearest)
 product: Any = intrinsic(_product)
+products: Any = intrinsic(_products)

@@ -99,8 +99,9 @@ class StoredSquares:
             squares, pair = np.empty((room, d)), np.empty(room, dtype=np.int64)
             squares[:first], pair[:first] = self._squares[:first], self._pair[:first]
             self._squares, self._pair = squares, pair
-        gap = self.rows.difference(self.left[new], self.right[new]).float64().dense()
-        np.square(gap, out=self._squares[first:used])
+        squares, base = self._squares[first:used], self.rows.base
+        np.subtract(base[self.left[new]], base[self.right[new]], out=squares, dtype=np.float64)
+        np.square(squares, out=squares)
         self._pair[first:used] = new
         self._slot[new] = np.arange(first, used)
         self._used = used
