@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from linkfield._kernels.tiles import TILE, nearest, product, products
+from linkfield._kernels.tiles import TILE, nearest, product, products, room_for
 
 Array = np.ndarray
 every_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -40,11 +40,11 @@ def make(size: tuple[int, int, int, int], dtype: Any) -> tuple[Array, Array, Arr
 
 
 def found(X: Array, psi: Array, g: Array) -> tuple[Array, Array, Array]:
-    n, d = X.shape
+    n = len(X)
     whole = (n + TILE - 1) // TILE * TILE
     best, second = (np.full(whole + 3, 7.0, X.dtype) for _ in range(2))
     label = np.full(whole + 3, 7, np.int32)
-    find(X, psi, g, np.empty(d * TILE, X.dtype), best, second, label)
+    find(X, psi, g, np.empty(room_for(len(psi)), X.dtype), best, second, label)
     for out in (best, second, label):
         assert (out[whole:] == 7).all()  # nothing is written behind the last tile
     return best[:n], second[:n], label[:n]
@@ -56,6 +56,7 @@ def found(X: Array, psi: Array, g: Array) -> tuple[Array, Array, Array]:
 @example(size=(1, 1, 1, 0))
 @example(size=(33, 16, 4, 0))
 @example(size=(64, 33, 5, 0))
+@example(size=(40, 300, 6, 0))
 def test_least_and_second_least_cost(dtype: Any, size: tuple[int, int, int, int]) -> None:
     X, psi, g = make(size, dtype)
     best, second, label = found(X, psi, g)
@@ -89,10 +90,10 @@ def test_the_same_bits_wherever_a_row_stands(dtype: Any, size: tuple[int, int, i
 @given(size=sizes)
 def test_products(dtype: Any, size: tuple[int, int, int, int]) -> None:
     X, psi, _ = make(size, dtype)
-    n, d = X.shape
+    n = len(X)
     whole = (n + TILE - 1) // TILE * TILE
     out = np.empty((len(psi), whole), dtype)
-    multiply(X, psi, np.empty(d * TILE, dtype), out)
+    multiply(X, psi, np.empty(room_for(len(psi)), dtype), out)
     tolerance = 100 * np.finfo(dtype).eps * (1 + np.abs(X).sum(axis=1) * np.abs(psi).max())
     wanted = psi.astype(float) @ X.astype(float).T
     assert (np.abs(out[:, :n] - wanted) <= tolerance).all()

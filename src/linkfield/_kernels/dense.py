@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from .layout import WIDER, Sums, label_of, loosened, new_bounds, sure_margin
-from .tiles import TILE, nearest, product, products
+from .tiles import TILE, nearest, product, products, room_for
 
 __all__ = [
     "assign",
@@ -233,7 +233,7 @@ def _costs_of(X, offset, terms, weight, m, index, into, table, noise, buffer):  
     for c in range(m):
         _fetch(X, offset, index[c], buffer[c])
     P = np.empty((terms.psi.shape[0], (m + TILE - 1) // TILE * TILE), X.dtype)
-    products(buffer, m - 1, terms.psi, np.empty(X.shape[1] * TILE, X.dtype), P)
+    products(buffer, m - 1, terms.psi, np.empty(room_for(P.shape[0]), X.dtype), P)
     _write_costs(
         terms.g, terms.theta, terms.directional, terms.ceiling, terms.epsilon, P, m, index, into,
         buffer, weight, table, noise, np.empty(m), np.empty(m),
@@ -290,12 +290,12 @@ def assign(X, offset, terms, weight, labels, first, last, tied, fused, sums, bou
     buffer = np.empty((CHUNK if gather else 1, d), X.dtype)
     index, moved = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int64)
     which = np.empty(CHUNK, np.int64)
-    features, own = np.empty(d * TILE, X.dtype), np.empty(CHUNK, X.dtype)
+    room, own = np.empty(room_for(terms.psi.shape[0]), X.dtype), np.empty(CHUNK, X.dtype)
     best, second = np.empty(CHUNK, X.dtype), np.empty(CHUNK, X.dtype)
     label, bound = np.empty(CHUNK, np.int32), np.zeros(CHUNK, np.bool_)
     # Rows whose costs are wanted wait here until a chunk of them might be full.
     wanted, into, n_wanted = np.empty(2 * CHUNK, np.int64), np.empty(2 * CHUNK, np.int64), 0
-    room = np.empty((2 * CHUNK if tied.slot.shape[0] > 0 else 0, d), X.dtype)
+    fetched = np.empty((2 * CHUNK if tied.slot.shape[0] > 0 else 0, d), X.dtype)
     changed, seen, at = 0, 0, first
     while at < last:
         if bounds.test:
@@ -318,7 +318,7 @@ def assign(X, offset, terms, weight, labels, first, last, tied, fused, sums, bou
             chunk = X[at : at + m]
             at += m
         seen += m
-        nearest(chunk, m - 1, terms.psi, terms.g, features, best, second, label)
+        nearest(chunk, m - 1, terms.psi, terms.g, room, best, second, label)
         bound[:m] = False
         t = np.searchsorted(tied.rows, index[0])
         n_tied = _tied_in(tied.rows, index, m, t, which)
@@ -332,7 +332,7 @@ def assign(X, offset, terms, weight, labels, first, last, tied, fused, sums, bou
             )  # fmt: skip
             if n_wanted > CHUNK:
                 _costs_of(X, offset, terms, weight, n_wanted, wanted, into, tied.table,
-                          tied.noise, room)  # fmt: skip
+                          tied.noise, fetched)  # fmt: skip
                 n_wanted = 0
         n_moved = _settle(
             terms, chunk, m, index, best, second, label, own, bound, labels, moved
@@ -351,7 +351,7 @@ def assign(X, offset, terms, weight, labels, first, last, tied, fused, sums, bou
             labels[index[moved[k]]] = label[moved[k]]
         changed += n_moved
     if n_wanted > 0:
-        _costs_of(X, offset, terms, weight, n_wanted, wanted, into, tied.table, tied.noise, room)
+        _costs_of(X, offset, terms, weight, n_wanted, wanted, into, tied.table, tied.noise, fetched)
     return changed, last - first - seen
 
 
@@ -465,7 +465,7 @@ def seed(X, offset, psi, g, f, scale, weight, nearest, first, last, found, left)
     """Write D of rows to some candidates, and add Σ v min(nearest, D) of each to ``left``."""
     L, d = psi.shape
     buffer = np.empty((CHUNK if offset.shape[0] > 0 else 1, d), X.dtype)
-    P, features = np.empty((L, CHUNK), X.dtype), np.empty(d * TILE, X.dtype)
+    P, room = np.empty((L, CHUNK), X.dtype), np.empty(room_for(L), X.dtype)
     for at in range(first, last, CHUNK):
         m = min(CHUNK, last - at)
         chunk = X[at : at + m]
@@ -473,7 +473,7 @@ def seed(X, offset, psi, g, f, scale, weight, nearest, first, last, found, left)
             for c in range(m):
                 _fetch(X, offset, at + c, buffer[c])
             chunk = buffer[:m]
-        products(chunk, m - 1, psi, features, P)
+        products(chunk, m - 1, psi, room, P)
         for h in range(L):
             left[h] += _offered(
                 P[h], g[h], f[at : at + m], scale[at : at + m], weight[at : at + m],

@@ -13,19 +13,26 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba import types
+from numba import njit, types
 from numba.core import cgutils as untyped_cgutils
 from numba.extending import intrinsic
 
-__all__ = ["TILE", "nearest", "product", "products"]
+__all__ = ["TILE", "nearest", "product", "products", "room_for"]
 
 #: Rows of the largest tile: two registers of the widest kind.
 TILE = 32
 
-#: Centres that are multiplied at a time, and registers of rows.
-CENTRES, REGISTERS = 4, 2
+#: Centres that are multiplied at a time, registers of rows, and features: a tile that is turned
+#: round must stay in the first cache.
+CENTRES, REGISTERS, FEATURES = 4, 2, 128
 
 cgutils: Any = untyped_cgutils
+
+
+@njit(cache=True)
+def room_for(n_centres: int) -> int:
+    """Return how many numbers of room the functions below need."""
+    return (FEATURES + n_centres) * TILE
 
 
 def _lanes(context: Any, bits: int) -> int:
@@ -104,34 +111,43 @@ def _turned(builder: Any, rows: list[Any]) -> list[Any]:
 class _Tile:
     """Writes down what happens to one tile of rows."""
 
-    def __init__(self, context: Any, builder: Any, kind: Any, lanes: int) -> None:
+    def __init__(self, context: Any, builder: Any, kind: Any, room: Any) -> None:
+        lanes = _lanes(context, kind.bitwidth)
         self.builder, self.lanes, self.size = builder, lanes, lanes * REGISTERS
         self.vector = ir.VectorType(context.get_value_type(kind), lanes)
         self.align = kind.bitwidth // 8
+        self.features, self.sums = room, builder.gep(room, [_constant(FEATURES * TILE)])
 
-    def turn(self, X: Any, d: Any, first: Any, last: Any, out: Any) -> None:
-        """Write rows from ``first`` on feature by feature; behind ``last`` that one stands in."""
-        builder, lanes = self.builder, self.lanes
-        whole = builder.and_(d, _constant(-lanes))
+    def turn(self, X: Any, d: Any, first: Any, last: Any, part: tuple[Any, Any]) -> None:
+        """Write part of the features of rows from ``first`` on, feature by feature.
+
+        Behind the last row that one stands in.
+        """
+        builder, lanes, (start, stop) = self.builder, self.lanes, part
+        whole = builder.and_(builder.sub(stop, start), _constant(-lanes))
+        whole = builder.add(start, whole)
         for register in range(REGISTERS):
             rows = []
             for k in range(lanes):
                 i = builder.add(first, _constant(register * lanes + k))
                 i = builder.select(builder.icmp_signed("<", i, last), i, last)
                 rows.append(builder.gep(X, [builder.mul(i, d)]))
-            with _loop(builder, _constant(0), whole, _constant(lanes)) as (m, _):
+            with _loop(builder, start, whole, _constant(lanes)) as (m, _):
                 loaded = [
                     _load(builder, builder.gep(row, [m]), self.vector, self.align) for row in rows
                 ]
                 for k, feature in enumerate(_turned(builder, loaded)):
-                    at = builder.mul(builder.add(m, _constant(k)), _constant(self.size))
-                    at = builder.add(at, _constant(register * lanes))
-                    _store(builder, feature, builder.gep(out, [at]), self.align)
-            with _loop(builder, whole, d, _constant(1)) as (m, _):
+                    at = self.place(builder.add(m, _constant(k)), start, register * lanes)
+                    _store(builder, feature, builder.gep(self.features, [at]), self.align)
+            with _loop(builder, whole, stop, _constant(1)) as (m, _):
                 for k, row in enumerate(rows):
-                    at = builder.mul(m, _constant(self.size))
-                    at = builder.add(at, _constant(register * lanes + k))
-                    builder.store(builder.load(builder.gep(row, [m])), builder.gep(out, [at]))
+                    at = builder.gep(self.features, [self.place(m, start, register * lanes + k)])
+                    builder.store(builder.load(builder.gep(row, [m])), at)
+
+    def place(self, m: Any, start: Any, row: int) -> Any:
+        """Return where a feature of a row stands."""
+        builder = self.builder
+        return builder.add(builder.mul(builder.sub(m, start), _constant(self.size)), _constant(row))
 
     def variables(self, value: Any) -> list[Any]:
         """Return a variable for every register of rows."""
@@ -140,24 +156,62 @@ class _Tile:
             self.builder.store(value, variable)
         return found
 
-    def multiply(self, features: Any, psi: Any, d: Any, h: Any, count: int) -> list[list[Any]]:
-        """Return the products with ``count`` centres from h on, a register each."""
-        builder, lanes = self.builder, self.lanes
-        zero = ir.Constant(self.vector, [0.0] * lanes)
-        sums = [self.variables(zero) for _ in range(count)]
-        starts = [
+    def multiply(
+        self, psi: Any, d: Any, h: Any, count: int, part: tuple[Any, Any]
+    ) -> list[list[Any]]:
+        """Add part of the products with ``count`` centres from h on; return a variable each."""
+        builder, lanes, (start, stop) = self.builder, self.lanes, part
+        sums = [self.variables(ir.Constant(self.vector, [0.0] * lanes)) for _ in range(count)]
+        with builder.if_then(builder.icmp_signed(">", start, _constant(0))):
+            for variable, at in self.unfinished(sums, h):
+                builder.store(_load(builder, at, self.vector, self.align), variable)
+        centres = [
             builder.gep(psi, [builder.mul(builder.add(h, _constant(k)), d)]) for k in range(count)
         ]
-        with _loop(builder, _constant(0), d, _constant(1)) as (m, _):
-            at = builder.mul(m, _constant(self.size))
-            rows = [builder.add(at, _constant(r * lanes)) for r in range(REGISTERS)]
-            x = [_load(builder, builder.gep(features, [k]), self.vector, self.align) for k in rows]
+        with _loop(builder, start, stop, _constant(1)) as (m, _):
+            rows = [self.place(m, start, r * lanes) for r in range(REGISTERS)]
+            x = [
+                _load(builder, builder.gep(self.features, [k]), self.vector, self.align)
+                for k in rows
+            ]
             for k in range(count):
-                weight = _splat(builder, builder.load(builder.gep(starts[k], [m])), lanes)
+                weight = _splat(builder, builder.load(builder.gep(centres[k], [m])), lanes)
                 for r in range(REGISTERS):
                     total = _multiply_add(builder, weight, x[r], builder.load(sums[k][r]))
                     builder.store(total, sums[k][r])
-        return [[builder.load(one) for one in several] for several in sums]
+        return sums
+
+    def unfinished(self, sums: list[list[Any]], h: Any) -> list[tuple[Any, Any]]:
+        """Return the variables of some products, and where they wait for more features."""
+        builder, found = self.builder, []
+        for k, several in enumerate(sums):
+            row = builder.mul(builder.add(h, _constant(k)), _constant(self.size))
+            for r, variable in enumerate(several):
+                at = builder.add(row, _constant(r * self.lanes))
+                found.append((variable, builder.gep(self.sums, [at])))
+        return found
+
+    def passes(self, X: Any, psi: Any, shape: tuple[Any, Any], first: Any, last: Any) -> Any:
+        """Multiply a tile with all centres; yield those products that are complete.
+
+        As the first of some centres, and a variable for each of them and every register.
+        """
+        builder, (K, d) = self.builder, shape
+        many = builder.and_(K, _constant(-CENTRES))
+        with _loop(builder, _constant(0), d, _constant(FEATURES)) as (start, _):
+            stop = builder.add(start, _constant(FEATURES))
+            stop = builder.select(builder.icmp_signed("<", stop, d), stop, d)
+            self.turn(X, d, first, last, (start, stop))
+            for begin, end, count in ((_constant(0), many, CENTRES), (many, K, 1)):
+                with _loop(builder, begin, end, _constant(count)) as (h, _):
+                    sums = self.multiply(psi, d, h, count, (start, stop))
+                    done = builder.icmp_signed("==", stop, d)
+                    with builder.if_else(done) as (complete, more):
+                        with complete:
+                            yield h, [[builder.load(one) for one in several] for several in sums]
+                        with more:
+                            for variable, at in self.unfinished(sums, h):
+                                _store(builder, builder.load(variable), at, self.align)
 
     def compare(self, products: list[list[Any]], g: Any, h: Any, least: tuple[Any, ...]) -> None:
         """Set the least cost, the second least and the label, given more centres, from h on."""
@@ -181,72 +235,56 @@ class _Tile:
         builder.store(builder.select(nearer, name, builder.load(label)), label)
 
 
-def _groups(builder: Any, K: Any) -> list[tuple[Any, Any, int]]:
-    """Return the centres that are multiplied together, and those that are left over."""
-    many = builder.and_(K, _constant(-CENTRES))
-    return [(_constant(0), many, CENTRES), (many, K, 1)]
-
-
-def _products(typingctx, X, last, psi, features, out):  # type: ignore[no-untyped-def]
+def _products(typingctx, X, last, psi, room, out):  # type: ignore[no-untyped-def]
     """Set ⟨x, ψ_h⟩ of the rows 0..last and all centres.
 
-    ``features`` is room for a tile, ``out`` (K, whole tiles) holds the products label by label.
+    ``room`` is what :func:`room_for` gives; ``out`` (K, whole tiles) gets the products label by
+    label.
     """
-    signature = types.void(X, types.int64, psi, features, out)
+    signature = types.void(X, types.int64, psi, room, out)
 
     def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
         kinds, last = signature.args, args[1]
-        X, psi, features, out = (
-            _data(context, builder, kinds[k], args[k]) for k in (0, 2, 3, 4)
-        )  # fmt: skip
-        K, d = _shape(context, builder, kinds[2], args[2])
+        X, psi, room, out = (_data(context, builder, kinds[k], args[k]) for k in (0, 2, 3, 4))
+        shape = _shape(context, builder, kinds[2], args[2])
         width = _shape(context, builder, kinds[4], args[4])[1]
-        kind = kinds[0].dtype
-        tile = _Tile(context, builder, kind, _lanes(context, kind.bitwidth))
-        step = _constant(tile.size)
-        with _loop(builder, _constant(0), builder.add(last, _constant(1)), step) as (first, _):
-            tile.turn(X, d, first, last, features)
-            for start, stop, count in _groups(builder, K):
-                with _loop(builder, start, stop, _constant(count)) as (h, _):
-                    for k, registers in enumerate(tile.multiply(features, psi, d, h, count)):
-                        row = builder.mul(builder.add(h, _constant(k)), width)
-                        for r, one in enumerate(registers):
-                            at = builder.add(builder.add(row, first), _constant(r * tile.lanes))
-                            _store(builder, one, builder.gep(out, [at]), tile.align)
+        tile = _Tile(context, builder, kinds[0].dtype, room)
+        end, step = builder.add(last, _constant(1)), _constant(tile.size)
+        with _loop(builder, _constant(0), end, step) as (first, _):
+            for h, products in tile.passes(X, psi, shape, first, last):
+                for k, registers in enumerate(products):
+                    row = builder.mul(builder.add(h, _constant(k)), width)
+                    for r, one in enumerate(registers):
+                        at = builder.add(builder.add(row, first), _constant(r * tile.lanes))
+                        _store(builder, one, builder.gep(out, [at]), tile.align)
         return context.get_dummy_value()
 
     return signature, codegen
 
 
-def _nearest(typingctx, X, last, psi, g, features, best, second, label):  # type: ignore[no-untyped-def]
+def _nearest(typingctx, X, last, psi, g, room, best, second, label):  # type: ignore[no-untyped-def]
     """Set the least cost g − ⟨x, ψ⟩ of the rows 0..last, the second least, and whose it is.
 
-    ``features`` is room for a tile, the other three for whole tiles. The label is the first of
-    those that cost the same.
+    ``room`` is what :func:`room_for` gives, the other three hold whole tiles. The label is the
+    first of those that cost the same.
     """
-    signature = types.void(X, types.int64, psi, g, features, best, second, label)
+    signature = types.void(X, types.int64, psi, g, room, best, second, label)
 
     def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        kinds = signature.args
-        X, psi, g, features, best, second, label = (
+        kinds, last = signature.args, args[1]
+        X, psi, g, room, *outs = (
             _data(context, builder, kinds[k], args[k]) for k in (0, 2, 3, 4, 5, 6, 7)
         )
-        last = args[1]
-        K, d = _shape(context, builder, kinds[2], args[2])
-        kind = kinds[0].dtype
-        tile = _Tile(context, builder, kind, _lanes(context, kind.bitwidth))
+        shape = _shape(context, builder, kinds[2], args[2])
+        tile = _Tile(context, builder, kinds[0].dtype, room)
         infinite = ir.Constant(tile.vector, [float("inf")] * tile.lanes)
         nobody = ir.Constant(ir.VectorType(ir.IntType(32), tile.lanes), [0] * tile.lanes)
-        step = _constant(tile.size)
-        with _loop(builder, _constant(0), builder.add(last, _constant(1)), step) as (first, _):
-            tile.turn(X, d, first, last, features)
+        end, step = builder.add(last, _constant(1)), _constant(tile.size)
+        with _loop(builder, _constant(0), end, step) as (first, _):
             least = tile.variables(infinite), tile.variables(infinite), tile.variables(nobody)
-            for start, stop, count in _groups(builder, K):
-                with _loop(builder, start, stop, _constant(count)) as (h, _):
-                    tile.compare(tile.multiply(features, psi, d, h, count), g, h, least)
-            for out, variables, align in zip(
-                (best, second, label), least, (tile.align, tile.align, 4), strict=True
-            ):
+            for h, products in tile.passes(X, psi, shape, first, last):
+                tile.compare(products, g, h, least)
+            for out, variables, align in zip(outs, least, (tile.align,) * 2 + (4,), strict=True):
                 for r, variable in enumerate(variables):
                     at = builder.add(first, _constant(r * tile.lanes))
                     _store(builder, builder.load(variable), builder.gep(out, [at]), align)
