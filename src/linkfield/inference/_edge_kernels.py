@@ -58,12 +58,15 @@ class Work(NamedTuple):
 
     Component c has the nodes members[starts[c] : starts[c + 1]]; ``group`` is the component of
     every node, -1 for none, ``component`` its must-link component whether movable or not.
-    ``needed`` are the nodes whose costs a look had to know.
+    ``needed`` are the nodes whose costs a look had to know, ``notable`` those whom a neighbour's
+    move may concern though their link stays as it should be: they can move with others, or their
+    costs are known.
     """
 
     labels: Any
     waiting: Any
     needed: Any
+    notable: Any
     stale: Any
     starts: Any
     members: Any
@@ -207,8 +210,8 @@ def sweep(field, work, start, limit, state):  # type: ignore[no-untyped-def]
         if new != labels[i]:
             labels[i] = new
             moves += 1
-            length = _wake(pointer, neighbour, sign, place, labels, waiting, stale, group, queue,
-                           head, length, i)  # fmt: skip
+            length = _wake(pointer, neighbour, sign, place, labels, waiting, work.notable, stale,
+                           group, queue, head, length, i)  # fmt: skip
     state[STEP], state[HEAD], state[LENGTH], state[VISITS] = step, head, length, visits
     state[MOVES] = moves
     return over
@@ -241,7 +244,7 @@ def _best(table, row, cheapest, noise, pointer, neighbour, gap, labels, i, extra
 
 @njit(cache=True)
 def _wake(  # type: ignore[no-untyped-def]
-    pointer, neighbour, sign, place, labels, waiting, stale, group, queue, head, length, i
+    pointer, neighbour, sign, place, labels, waiting, notable, stale, group, queue, head, length, i
 ):  # fmt: skip
     """Let those wait whom the move of a node concerns; return the length of the queue.
 
@@ -252,9 +255,11 @@ def _wake(  # type: ignore[no-untyped-def]
         stale[group[i]] = True
     for at in range(pointer[i], pointer[i + 1]):
         j = neighbour[at]
+        broken = sign[at] == (1 if labels[j] == mine else -1)
+        if not (broken or notable[j]):  # most of them, found out at the price of two looks
+            continue
         if group[j] >= 0:
             stale[group[j]] = True
-        broken = sign[at] == (1 if labels[j] == mine else -1)
         if not waiting[j] and (broken or place[j] >= 0):
             waiting[j] = True
             if length < n:

@@ -52,8 +52,8 @@ class PlainState:
         )  # fmt: skip
         self.work = kernels.Work(
             np.empty(n, dtype=np.int32), np.zeros(n, dtype=bool), np.zeros(n, dtype=bool),
-            np.zeros(len(parts.starts) - 1, dtype=bool), parts.starts, parts.members,
-            parts.group, parts.component, np.empty(n, dtype=np.int32),
+            np.ones(n, dtype=bool), np.zeros(len(parts.starts) - 1, dtype=bool), parts.starts,
+            parts.members, parts.group, parts.component, np.empty(n, dtype=np.int32),
         )  # fmt: skip
 
     def restart(self, start: IntArray | None) -> None:
@@ -74,11 +74,13 @@ class PlainState:
         np.take(costs.cheapest, self.visit, out=f.cheapest, mode="clip")
         np.take(costs.margin, self.visit, out=f.margin, mode="clip")
         f.place[:] = -1
+        np.greater_equal(self.parts.group, 0, out=self.work.notable)
         if costs.nodes is None or costs.table is None or costs.noise is None:
             return
         self.field, self.used = f._replace(table=costs.table), len(costs.nodes)
         nodes = self.rank[costs.nodes].astype(np.int32)
         f.place[nodes], f.noise[nodes] = np.arange(self.used), costs.noise
+        self.work.notable[nodes] = True
         self._link(costs, nodes, keep=True)
 
     def _link(self, costs: Costs, nodes: Int32Array, keep: bool = False) -> None:
@@ -117,6 +119,7 @@ class PlainState:
         costs.unary(self.visit[nodes], self.field.table[first : self.used], noise)
         self.field.noise[nodes] = noise
         self.field.place[nodes] = np.arange(first, self.used)
+        self.work.notable[nodes] = True
         self._link(costs, nodes)
 
     def insert(self, order: IntArray) -> None:
