@@ -33,7 +33,7 @@ def test_equal_to_the_rows(room, seed):
         module.ROOM = before
 
 
-def test_pairs_that_are_asked_for_no_longer_make_room(monkeypatch):
+def test_pairs_that_are_asked_for_no_longer_make_room():
     rng = np.random.default_rng(0)
     rows, m = DenseRows(rng.normal(size=(200, 2))), 5_000
     left, right = rng.integers(0, 200, (2, m))
@@ -41,6 +41,7 @@ def test_pairs_that_are_asked_for_no_longer_make_room(monkeypatch):
     stored.weighted(np.arange(m), a, True)
     assert stored._used == m
     few = np.arange(0, m, 50)
-    found = stored.weighted(few, 2 * a, True)
-    assert stored._used == len(few)
-    np.testing.assert_allclose(found, rows.pair_squares(left[few], right[few], 2 * a))
+    for factor, used in ((2.0, m), (3.0, len(few)), (4.0, len(few))):  # once they are that few
+        found = stored.weighted(few, factor * a, True)
+        assert stored._used == used
+        np.testing.assert_allclose(found, rows.pair_squares(left[few], right[few], factor * a))

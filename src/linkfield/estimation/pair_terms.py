@@ -268,8 +268,7 @@ class PairTerms:
         if seen is not labels and (seen is None or not np.array_equal(seen, labels)):
             from .._kernels.pairs import broken
 
-            ends = (*self._ends, self.ties.must)
-            self._seen = {"labels": labels, "violated": broken(*ends, labels)}
+            self._seen = {"labels": labels, "violated": broken(*self._compact_ends, labels)}
         found: IntArray = self._seen["violated"]
         return found
 
@@ -277,6 +276,11 @@ class PairTerms:
     def _ends(self) -> tuple[IntArray, IntArray]:
         left, right = self.ties.pairs.T
         return np.ascontiguousarray(left), np.ascontiguousarray(right)
+
+    @cached_property
+    def _compact_ends(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
+        left, right = (ends.astype(np.int32) for ends in self._ends)
+        return left, right, np.ascontiguousarray(self.ties.must)
 
     def energy(self, labels: NDArray[Any], metric: Metric) -> float:
         """Return the pair part of J: of labels of the tied rows, or expected of probabilities."""

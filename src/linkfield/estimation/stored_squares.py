@@ -23,6 +23,10 @@ IntArray = NDArray[np.int64]
 #: At most so many numbers are kept (32 MB).
 ROOM = 4_000_000
 
+#: Nothing new is kept while there are less than this share of the pairs of the last time: it would
+#: soon be of no use.
+CALM = 0.9
+
 
 @dataclass
 class StoredSquares:
@@ -40,14 +44,13 @@ class StoredSquares:
     right: IntArray
     _slot: NDArray[np.int32] = field(init=False, repr=False)
     _squares: FloatArray = field(init=False, repr=False)
-    _pair: IntArray = field(init=False, repr=False)
     _used: int = field(default=0, repr=False)
+    _asked: int = field(default=0, repr=False)
     _last: tuple[FloatArray, FloatArray] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._slot = np.full(len(self.left), -1, dtype=np.int32)
         self._squares = np.empty((0, self.rows.shape[1]))
-        self._pair = np.empty(0, dtype=np.int64)
         self._last = np.empty(0), np.empty(0)
 
     def weighted(self, pairs: NDArray[np.integer], a: FloatArray, keep: bool) -> FloatArray:
@@ -72,7 +75,7 @@ class StoredSquares:
         """Return Σ a (x_i − x_j)² of all pairs that are kept: one after the other is fastest."""
         from .._kernels.pairs import weighted_rows
 
-        if self._last[0] is not a or len(self._last[1]) < self._used:
+        if self._last[0] is not a:
             out = np.empty(self._used)
             spread(lambda first, last: weighted_rows(self._squares, a, first, last, out),
                    self._used, max(64, 200_000 // len(a)))  # fmt: skip
@@ -80,28 +83,23 @@ class StoredSquares:
         return self._last[1]
 
     def _keep(self, pairs: NDArray[np.integer]) -> None:
-        """Keep the squares of some pairs, and of others only while they are not in the way."""
-        slot = self._slot[pairs]
-        if self._used > 2 * len(pairs) + 1024:
-            live = np.unique(slot[slot >= 0])
-            self._squares[: len(live)] = self._squares[live]
-            self._pair[: len(live)] = self._pair[live]
+        """Keep the squares of some pairs, once it is clear which ones are asked for for long."""
+        calm, self._asked = len(pairs) >= CALM * self._asked, len(pairs)
+        if not calm:
+            return
+        if self._used > 2 * len(pairs) + 1024:  # most of them are of no use any more
             self._slot[:] = -1
-            self._slot[self._pair[: len(live)]] = np.arange(len(live))
-            self._used, self._last = len(live), (np.empty(0), np.empty(0))
-            slot = self._slot[pairs]
-        new = np.unique(pairs[slot < 0])
+            self._used = 0
+        new = np.unique(pairs[self._slot[pairs] < 0])
         d, first, used = self.rows.shape[1], self._used, self._used + len(new)
         if len(new) == 0 or used * d > ROOM:
             return
         if used > len(self._squares):
-            room = min(max(1024, 2 * used), len(self.left))
-            squares, pair = np.empty((room, d)), np.empty(room, dtype=np.int64)
-            squares[:first], pair[:first] = self._squares[:first], self._pair[:first]
-            self._squares, self._pair = squares, pair
+            grown = np.empty((min(max(1024, 2 * used), len(self.left)), d))
+            grown[:first] = self._squares[:first]
+            self._squares = grown
         squares, base = self._squares[first:used], self.rows.base
         np.subtract(base[self.left[new]], base[self.right[new]], out=squares, dtype=np.float64)
         np.square(squares, out=squares)
-        self._pair[first:used] = new
         self._slot[new] = np.arange(first, used)
-        self._used = used
+        self._used, self._last = used, (np.empty(0), np.empty(0))
