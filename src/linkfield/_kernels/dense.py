@@ -9,12 +9,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .layout import WIDER, Sums, label_of, loosened, new_bounds, sure_margin
+from .layout import WIDER, label_of, loosened, new_bounds, sure_margin
 from .tiles import TILE, nearest, product, products, room_for
 
 __all__ = [
     "assign",
-    "assign_blocks",
     "costs",
     "gradient",
     "keys",
@@ -279,14 +278,18 @@ def _enter_moved(  # type: ignore[no-untyped-def]
 
 
 @_exact
-def assign(X, offset, terms, weight, labels, first, last, tied, fused, sums, bounds):  # type: ignore[no-untyped-def]
-    """Give the free rows their nearest centre; return how many changed and how many were sure.
+def assign(  # type: ignore[no-untyped-def]
+    X, offset, terms, weight, labels, edges, first, last, tied, fused, sums, probe, bounds, found
+):  # fmt: skip
+    """Give the free rows of some blocks their nearest centre.
 
-    Tied rows keep theirs; their cheapest label and its margin are noted. ``fused`` enters
-    changed rows into the sums.
+    Block b has the rows from edges[b] on. ``found`` becomes, for every block, how many rows changed
+    and how many were sure; ``fused`` enters changed rows into the sums of their block. Tied rows
+    keep their labels; their cheapest one and its margin are noted. ``probe`` are the bounds of
+    block 0.
     """
     d = X.shape[1]
-    gather = offset.shape[0] > 0 or bounds.test
+    gather = offset.shape[0] > 0 or probe.test or bounds.test
     buffer = np.empty((CHUNK if gather else 1, d), X.dtype)
     index, moved = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int64)
     which = np.empty(CHUNK, np.int64)
@@ -296,76 +299,66 @@ def assign(X, offset, terms, weight, labels, first, last, tied, fused, sums, bou
     # Rows whose costs are wanted wait here until a chunk of them might be full.
     wanted, into, n_wanted = np.empty(2 * CHUNK, np.int64), np.empty(2 * CHUNK, np.int64), 0
     fetched = np.empty((2 * CHUNK if tied.slot.shape[0] > 0 else 0, d), X.dtype)
-    changed, seen, at = 0, 0, first
-    while at < last:
-        if bounds.test:
-            at, m = _unsure_rows(
-                X, offset, terms.centres, terms.theta, terms.directional, terms.error,
-                terms.ceiling, labels, weight, at, last, tied.rows, tied.cheapest, tied.margin,
-                tied.slot, bounds.upper, bounds.lower, bounds.grow, bounds.shrink, bounds.shift,
-                bounds.largest, bounds.second, bounds.at, buffer, index,
+    for b in range(first, last):
+        at, end, changed, seen = edges[b], edges[b + 1], 0, 0
+        keep, test = (probe.keep, probe.test) if b == 0 else (bounds.keep, bounds.test)
+        while at < end:
+            if test:
+                at, m = _unsure_rows(
+                    X, offset, terms.centres, terms.theta, terms.directional, terms.error,
+                    terms.ceiling, labels, weight, at, end, tied.rows, tied.cheapest,
+                    tied.margin, tied.slot, bounds.upper, bounds.lower, bounds.grow,
+                    bounds.shrink, bounds.shift, bounds.largest, bounds.second, bounds.at, buffer,
+                    index,
+                )  # fmt: skip
+                if m == 0:
+                    break
+                chunk = buffer[:m]
+            elif offset.shape[0] > 0:
+                at, m = _next_rows(X, offset, at, end, buffer, index)
+                chunk = buffer[:m]
+            else:
+                m = min(CHUNK, end - at)
+                for c in range(m):
+                    index[c] = at + c
+                chunk = X[at : at + m]
+                at += m
+            seen += m
+            nearest(chunk, m - 1, terms.psi, terms.g, room, best, second, label)
+            bound[:m] = False
+            t = np.searchsorted(tied.rows, index[0])
+            n_tied = _tied_in(tied.rows, index, m, t, which)
+            if n_tied > 0:
+                for k in range(n_tied):
+                    bound[which[k]] = True
+                n_wanted = _note_tied(
+                    terms.theta, terms.directional, terms.ceiling, terms.longest, terms.epsilon,
+                    n_tied, which, index, chunk, best, second, label, weight, tied.rows,
+                    tied.cheapest, tied.margin, tied.slot, t, wanted, into, n_wanted,
+                )  # fmt: skip
+            n_moved = _settle(
+                terms, chunk, m, index, best, second, label, own, bound, labels, moved
             )  # fmt: skip
-            if m == 0:
-                break
-            chunk = buffer[:m]
-        elif gather:
-            at, m = _next_rows(X, offset, at, last, buffer, index)
-            chunk = buffer[:m]
-        else:
-            m = min(CHUNK, last - at)
-            for c in range(m):
-                index[c] = at + c
-            chunk = X[at : at + m]
-            at += m
-        seen += m
-        nearest(chunk, m - 1, terms.psi, terms.g, room, best, second, label)
-        bound[:m] = False
-        t = np.searchsorted(tied.rows, index[0])
-        n_tied = _tied_in(tied.rows, index, m, t, which)
-        if n_tied > 0:
-            for k in range(n_tied):
-                bound[which[k]] = True
-            n_wanted = _note_tied(
-                terms.theta, terms.directional, terms.ceiling, terms.longest, terms.epsilon,
-                n_tied, which, index, chunk, best, second, label, weight, tied.rows, tied.cheapest,
-                tied.margin, tied.slot, t, wanted, into, n_wanted,
-            )  # fmt: skip
+            if keep:
+                _note_bounds(
+                    terms.theta, terms.directional, terms.error, terms.ceiling, m, index, chunk,
+                    best, second, own, bounds.upper, bounds.lower,
+                )  # fmt: skip
+            if fused:
+                _enter_moved(
+                    terms.theta, terms.directional, n_moved, moved, index, chunk, label, labels,
+                    weight, sums.count[b], sums.weight[b], sums.sums[b],
+                )  # fmt: skip
+            for k in range(n_moved):
+                labels[index[moved[k]]] = label[moved[k]]
+            changed += n_moved
             if n_wanted > CHUNK:
                 _costs_of(X, offset, terms, weight, n_wanted, wanted, into, tied.table,
                           tied.noise, fetched)  # fmt: skip
                 n_wanted = 0
-        n_moved = _settle(
-            terms, chunk, m, index, best, second, label, own, bound, labels, moved
-        )  # fmt: skip
-        if bounds.keep:
-            _note_bounds(
-                terms.theta, terms.directional, terms.error, terms.ceiling, m, index, chunk, best,
-                second, own, bounds.upper, bounds.lower,
-            )  # fmt: skip
-        if fused:
-            _enter_moved(
-                terms.theta, terms.directional, n_moved, moved, index, chunk, label, labels,
-                weight, sums.count, sums.weight, sums.sums,
-            )  # fmt: skip
-        for k in range(n_moved):
-            labels[index[moved[k]]] = label[moved[k]]
-        changed += n_moved
+        found[b, 0], found[b, 1] = changed, end - edges[b] - seen
     if n_wanted > 0:
         _costs_of(X, offset, terms, weight, n_wanted, wanted, into, tied.table, tied.noise, fetched)
-    return changed, last - first - seen
-
-
-@_exact
-def assign_blocks(  # type: ignore[no-untyped-def]
-    X, offset, terms, weight, labels, edges, first, last, tied, fused, sums, probe, bounds, found
-):  # fmt: skip
-    """Make the pass over some blocks, each with sums of its own; the first has other bounds."""
-    for b in range(first, last):
-        part = Sums(sums.count[b], sums.weight[b], sums.sums[b])
-        found[b] = assign(
-            X, offset, terms, weight, labels, edges[b], edges[b + 1], tied, fused, part,
-            probe if b == 0 else bounds,
-        )  # fmt: skip
 
 
 @_compiled

@@ -9,7 +9,6 @@ from .layout import Sums, enter, label_of, loosened, new_bounds, slack, sure_mar
 
 __all__ = [
     "assign",
-    "assign_blocks",
     "costs",
     "gradient",
     "keys",
@@ -57,8 +56,8 @@ def _write_costs(terms, P, best, length, scale, v, table, noise, at):  # type: i
 
 
 @_compiled
-def assign(X, offset, terms, weight, labels, first, last, tied, fused, sums, bounds):  # type: ignore[no-untyped-def]
-    """Do what the pass over dense rows does; ``terms.psi`` is (d, K)."""
+def _assign_block(X, terms, weight, labels, first, last, tied, fused, sums, bounds, keep, test):  # type: ignore[no-untyped-def]
+    """Make the pass over one block; return how many rows changed and how many were sure."""
     K = terms.psi.shape[1]
     P = np.empty(K, X.value.dtype)
     one, zero = X.value.dtype.type(1.0), X.value.dtype.type(0.0)
@@ -70,7 +69,7 @@ def assign(X, offset, terms, weight, labels, first, last, tied, fused, sums, bou
         wanted = is_tied and tied.slot.shape[0] > 0 and tied.slot[slot] >= 0
         t += is_tied
         old = tied.cheapest[slot] if is_tied else labels[i]
-        if bounds.test and old >= 0:
+        if test and old >= 0:
             others = bounds.second if old == bounds.at else bounds.largest
             up, low = loosened(bounds.upper[i], bounds.lower[i], bounds.grow, bounds.shrink,
                                bounds.shift[old], others)  # fmt: skip
@@ -89,7 +88,7 @@ def assign(X, offset, terms, weight, labels, first, last, tied, fused, sums, bou
             elif value < second:
                 second = value
         length, scale = zero, one
-        if terms.theta.shape[0] > 0 and (is_tied or bounds.keep):
+        if terms.theta.shape[0] > 0 and (is_tied or keep):
             length = _length(X, i, terms.theta)
             if terms.directional:
                 scale = one / np.sqrt(length) if length > 0 else zero
@@ -102,7 +101,7 @@ def assign(X, offset, terms, weight, labels, first, last, tied, fused, sums, bou
             if second < np.inf:  # more than one label
                 sure_by = scale * (np.float64(second) - best) - noise
                 tied.margin[slot] = max(weight[i] * sure_by, 0.0)
-            if bounds.keep:
+            if keep:
                 bounds.upper[i], bounds.lower[i] = new_bounds(
                     terms.directional, terms.error, terms.ceiling, length, best, second
                 )
@@ -113,7 +112,7 @@ def assign(X, offset, terms, weight, labels, first, last, tied, fused, sums, bou
             new = label_of(terms.size, terms.epsilon, old, new, own, best)
             if new != old:
                 own = best
-        if bounds.keep:
+        if keep:
             other = second if own == best else best
             bounds.upper[i], bounds.lower[i] = new_bounds(
                 terms.directional, terms.error, terms.ceiling, length, own, other
@@ -136,16 +135,16 @@ def assign(X, offset, terms, weight, labels, first, last, tied, fused, sums, bou
 
 
 @_compiled
-def assign_blocks(  # type: ignore[no-untyped-def]
+def assign(  # type: ignore[no-untyped-def]
     X, offset, terms, weight, labels, edges, first, last, tied, fused, sums, probe, bounds, found
 ):  # fmt: skip
-    """Make the pass over some blocks, each with sums of its own; the first has other bounds."""
+    """Do what the pass over dense rows does; ``terms.psi`` is (d, K)."""
     for b in range(first, last):
         part = Sums(sums.count[b], sums.weight[b], sums.sums[b])
-        found[b] = assign(
-            X, offset, terms, weight, labels, edges[b], edges[b + 1], tied, fused, part,
-            probe if b == 0 else bounds,
-        )  # fmt: skip
+        keep, test = (probe.keep, probe.test) if b == 0 else (bounds.keep, bounds.test)
+        found[b] = _assign_block(
+            X, terms, weight, labels, edges[b], edges[b + 1], tied, fused, part, bounds, keep, test
+        )
 
 
 @_compiled

@@ -136,7 +136,7 @@ class Assignment:
             probe = bounds = self.bounds.nothing()
         found = np.zeros((len(blocks), 2), dtype=np.int64)
         engine.share(
-            lambda first, last: compiled.passes.assign_blocks(
+            lambda first, last: compiled.passes.assign(
                 compiled.X, compiled.offset, terms, engine.weight, self.labels, edges, first, last,
                 tied, fused, sums, probe, bounds, found,
             )

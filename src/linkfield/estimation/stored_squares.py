@@ -20,8 +20,8 @@ __all__ = ["StoredSquares"]
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-#: At most so many numbers are kept (32 MB).
-ROOM = 4_000_000
+#: At most so many numbers are kept (8 MB).
+ROOM = 1_000_000
 
 #: Nothing new is kept while there are less than this share of the pairs of the last time: it would
 #: soon be of no use.
