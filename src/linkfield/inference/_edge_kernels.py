@@ -188,13 +188,12 @@ def sweep(field, work, start, limit, state):  # type: ignore[no-untyped-def]
         new = labels[i]
         if waiting[i]:
             free = _unopposed(pointer, neighbour, sign, labels, i, cheapest[i])
-            if place[i] >= 0:
-                if not free or new != cheapest[i]:
-                    needed[i] = True
-                    new = _best(table, place[i], cheapest[i], noise[i], pointer, neighbour, gap,
-                                labels, i, extra)  # fmt: skip
-            elif free and (margin[i] > 0.0 or new == cheapest[i]):
+            if free and (margin[i] > 0.0 or new == cheapest[i]):
                 new = cheapest[i]
+            elif place[i] >= 0:
+                needed[i] = True
+                new = _best(table, place[i], cheapest[i], noise[i], pointer, neighbour, gap, labels,
+                            i, extra)  # fmt: skip
             else:
                 over = False
                 continue
