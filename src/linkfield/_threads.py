@@ -106,9 +106,7 @@ def run(function: Callable[[S], T], items: Sequence[S]) -> list[T]:
 
 def spread(function: Callable[[int, int], T], n: int, least: int) -> list[T]:
     """Call ``function(first, last)`` on even pieces of 0..n, none much smaller than ``least``."""
-    count = max(1, min(64, n // max(least, 1)))
-    edges = [n * k // count for k in range(count + 1)]
-    return run(lambda k: function(edges[k], edges[k + 1]), range(count))
+    return _in_pieces(function, n, max(1, min(64, n // max(least, 1))))
 
 
 def share(function: Callable[[int, int], T], n: int) -> list[T]:
@@ -116,7 +114,11 @@ def share(function: Callable[[int, int], T], n: int) -> list[T]:
 
     For work whose result does not depend on where it is cut.
     """
-    count = max(1, min(n, 2 * _current.get() if _current.get() > 1 else 1))
+    size = _current.get()
+    return _in_pieces(function, n, max(1, min(n, 2 * size)) if size > 1 else 1)
+
+
+def _in_pieces(function: Callable[[int, int], T], n: int, count: int) -> list[T]:
     edges = [n * k // count for k in range(count + 1)]
     return run(lambda k: function(edges[k], edges[k + 1]), range(count))
 

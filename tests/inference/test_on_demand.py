@@ -78,7 +78,9 @@ def test_new_costs_for_the_same_field(seed):
     demand, labels = on_demand(field, rng, []), None
     for step in range(4):
         unary = field.unary + rng.normal(0, 0.3, field.unary.shape)
-        field = field.with_costs(unary, field.agree_cost, field.differ_cost, None)
+        dearer = rng.uniform(0.3, 2.0, len(field.edges))
+        agree, differ = dearer * field.agree_cost, dearer * field.differ_cost
+        field = field.with_costs(unary, agree, differ, None)
         asked = []
         demand.costs = on_demand(field, rng, asked).costs
         given = demand.needed

@@ -1,7 +1,8 @@
 """Compiled passes over dense rows.
 
 A pass takes the rows from ``first`` to ``last`` in chunks; the nearest centres of a chunk's rows
-are found tile by tile (see :mod:`linkfield._kernels.tiles`). Nothing of size n x K is stored.
+are found tile by tile (see :mod:`linkfield._kernels.tiles`). Nothing of size n x K is stored. What
+needs no centres, or only candidates for some, is in :mod:`linkfield._kernels.dense_sums`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from .dense_sums import CHUNK, fetch, gradient, keys, lengths, moments, seed, transfer
 from .layout import WIDER, label_of, loosened, new_bounds, sure_margin
 from .tiles import TILE, nearest, product, products, room_for
 
@@ -23,31 +25,8 @@ __all__ = [
     "transfer",
 ]
 
-#: Rows of a chunk, whole tiles; a chunk and the centres fit into the cache together.
-CHUNK = 16 * TILE
-
 _compiled = njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
 _exact = njit(nogil=True, cache=True, error_model="numpy")
-
-
-@_compiled
-def _length(x, theta):  # type: ignore[no-untyped-def]
-    """Return Σ a x²; 0 where there are no weights."""
-    total = x.dtype.type(0.0)
-    for m in range(theta.shape[0]):
-        total += theta[m] * x[m] * x[m]
-    return total
-
-
-@_exact
-def _fetch(X, offset, i, out):  # type: ignore[no-untyped-def]
-    """Copy row i, centred."""
-    if offset.shape[0] == 0:
-        for m in range(X.shape[1]):
-            out[m] = X[i, m]
-    else:
-        for m in range(X.shape[1]):
-            out[m] = X[i, m] - offset[m]
 
 
 @_exact
@@ -230,7 +209,7 @@ def _write_costs(  # type: ignore[no-untyped-def]
 def _costs_of(X, offset, terms, weight, m, index, into, table, noise, buffer):  # type: ignore[no-untyped-def]
     """Write the costs of some rows anywhere in the data, no more than the buffer can hold."""
     for c in range(m):
-        _fetch(X, offset, index[c], buffer[c])
+        fetch(X, offset, index[c], buffer[c])
     P = np.empty((terms.psi.shape[0], (m + TILE - 1) // TILE * TILE), X.dtype)
     products(buffer, m - 1, terms.psi, np.empty(room_for(P.shape[0]), X.dtype), P)
     _write_costs(
@@ -359,132 +338,3 @@ def assign(  # type: ignore[no-untyped-def]
         found[b, 0], found[b, 1] = changed, end - edges[b] - seen
     if n_wanted > 0:
         _costs_of(X, offset, terms, weight, n_wanted, wanted, into, tied.table, tied.noise, fetched)
-
-
-@_compiled
-def transfer(X, offset, theta, weight, rows, old, new, first, last, sums):  # type: ignore[no-untyped-def]
-    """Move rows between the sums: out of ``old`` (-1 or empty: none), into ``new`` (-1: none).
-
-    ``rows`` are positions, or empty where rows, ``old`` and ``new`` stand for all. Weights
-    ``theta`` scale every row to length 1.
-    """
-    d = X.shape[1]
-    x = np.empty(d, X.dtype)
-    count, total, table = sums.count, sums.weight, sums.sums
-    for at in range(first, last):
-        i = rows[at] if rows.shape[0] > 0 else at
-        before = old[at] if old.shape[0] > 0 else -1
-        after = new[at]
-        if before == after:
-            continue
-        _fetch(X, offset, i, x)
-        v = weight[i]
-        factor, one = v, 1.0 if v > 0 else 0.0
-        if theta.shape[0] > 0:
-            length = _length(x, theta)
-            factor = v / np.sqrt(np.float64(length)) if length > 0 else 0.0
-        if after >= 0:
-            count[after] += one
-            total[after] += v
-            for m in range(d):
-                table[after, m] += factor * x[m]
-        if before >= 0:
-            count[before] -= one
-            total[before] -= v
-            for m in range(d):
-                table[before, m] -= factor * x[m]
-
-
-@_compiled
-def moments(X, offset, theta, weight, first, last, one, two, low, high):  # type: ignore[no-untyped-def]
-    """Add Σ v s x and Σ v s² x² and note the range, s = 1/‖x‖ where there are weights."""
-    x = np.empty(X.shape[1], X.dtype)
-    for i in range(first, last):
-        _fetch(X, offset, i, x)
-        v, s = weight[i], 1.0
-        if theta.shape[0] > 0:
-            length = _length(x, theta)
-            s = 1.0 / np.sqrt(length) if length > 0 else 0.0
-        for m in range(x.shape[0]):
-            value = np.float64(x[m])
-            one[m] += v * s * value
-            two[m] += v * s * s * value * value
-            low[m] = min(low[m], value)
-            high[m] = max(high[m], value)
-
-
-@_compiled
-def gradient(X, theta, weight, labels, unit, first, last, by_cluster, squares):  # type: ignore[no-untyped-def]
-    """Add Σ v cos by cluster and Σ v cos x̂² (maths.md 2.5); ``unit`` is a∘μ̂ of every cluster."""
-    d = X.shape[1]
-    for i in range(first, last):
-        x = X[i]
-        length = _length(x, theta)
-        if length <= 0:
-            continue
-        h = labels[i]
-        product = x.dtype.type(0.0)
-        for m in range(d):
-            product += x[m] * unit[h, m]
-        cosine = product / np.sqrt(np.float64(length))
-        by_cluster[h] += weight[i] * cosine
-        factor = weight[i] * cosine / length
-        for m in range(d):
-            squares[m] += factor * x[m] * x[m]
-
-
-@_compiled
-def lengths(X, offset, theta, first, last, out):  # type: ignore[no-untyped-def]
-    """Set Σ a x² of every row."""
-    x = np.empty(X.shape[1], X.dtype)
-    for i in range(first, last):
-        _fetch(X, offset, i, x)
-        out[i] = _length(x, theta)
-
-
-@_compiled
-def keys(X, offset, direction, first, last, out):  # type: ignore[no-untyped-def]
-    """Project every row; equal rows get equal numbers wherever they stand."""
-    for i in range(first, last):
-        total = 0.0
-        for m in range(X.shape[1]):
-            x = X[i, m] - offset[m] if offset.shape[0] > 0 else X[i, m]
-            total += np.float64(x) * direction[m]
-        out[i] = total
-
-
-@_compiled
-def seed(X, offset, psi, g, f, scale, weight, nearest, first, last, found, left):  # type: ignore[no-untyped-def]
-    """Write D of rows to some candidates, and add Σ v min(nearest, D) of each to ``left``."""
-    L, d = psi.shape
-    buffer = np.empty((CHUNK if offset.shape[0] > 0 else 1, d), X.dtype)
-    P, room = np.empty((L, CHUNK), X.dtype), np.empty(room_for(L), X.dtype)
-    for at in range(first, last, CHUNK):
-        m = min(CHUNK, last - at)
-        chunk = X[at : at + m]
-        if offset.shape[0] > 0:
-            for c in range(m):
-                _fetch(X, offset, at + c, buffer[c])
-            chunk = buffer[:m]
-        products(chunk, m - 1, psi, room, P)
-        for h in range(L):
-            left[h] += _offered(
-                P[h], g[h], f[at : at + m], scale[at : at + m], weight[at : at + m],
-                nearest[at : at + m], found[h, at : at + m],
-            )  # fmt: skip
-
-
-@_compiled
-def _offered(P, g, f, scale, weight, nearest, found):  # type: ignore[no-untyped-def]
-    """Write D of some rows to one candidate; return Σ v min(nearest, D)."""
-    zero, total = f.dtype.type(0.0), 0.0
-    if scale.shape[0] > 0:
-        for c in range(found.shape[0]):
-            found[c] = max(f[c] + (g - scale[c] * P[c]), zero)
-    else:
-        for c in range(found.shape[0]):
-            found[c] = max(f[c] + (g - P[c]), zero)
-    for c in range(found.shape[0]):
-        D = np.float64(found[c])
-        total += weight[c] * (D if nearest[c] > D else nearest[c])
-    return total

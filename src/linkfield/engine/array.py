@@ -87,14 +87,14 @@ class ArrayEngine:
         with context, single_blas:
             return run(function, self.blocks(result))
 
-    def share(self, function: Callable[[int, int], T], result: int = 0) -> list[T]:
+    def share(self, function: Callable[[int, int], T]) -> list[T]:
         """Call a function of the first block and the one behind the last, on ranges of blocks.
 
         Blocks are cut as by :meth:`map`; how they are shared out must not matter.
         """
         context = nullcontext() if self.n_jobs is None else threads(self.n_jobs)
         with context, single_blas:
-            return share(function, len(self.blocks(result)))
+            return share(function, len(self.blocks()))
 
     def add(self, function: Callable[[slice], Any], result: int = 0) -> Any:
         """Return the sum of the function over blocks."""
