@@ -38,6 +38,9 @@ def holds(line, part, base):
         return
     ratio = line[f"{part}_ratio"]
     assert ratio["median"] == pytest.approx(line[part]["median"] / base[part]["median"])
+    if ratio["low"] is None:  # every round lost one of the two in noise
+        assert ratio["high"] is None
+        return
     assert ratio["low"] <= ratio["high"]
     assert line[part]["low"] <= line[part]["median"] <= line[part]["high"]
 

@@ -192,6 +192,28 @@ def terms_of(ties: Ties, rows: Any, distortion: Any, penalty: Any, metric: Metri
     return terms
 
 
+@every_case
+@settings(max_examples=10)
+@given(seed=seeds)
+def test_gaps_drift_no_further_than_said(
+    distortion: Any, penalty: Any, kind: str, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    rows = random_rows(distortion, 8, rng)
+    old, new = (random_metric(kind, rows.shape[1], rng) for _ in range(2))
+    terms = terms_of(ties_of(random_pairs(8, rng), 8), rows, distortion, penalty, old)
+    known = terms.drift(old, new)
+    if distortion.name == "euclidean" and penalty.name != "mpc2003" and kind == "diagonal":
+        assert known is not None
+    if known is None or new.per_cluster:
+        return
+    before, after = (terms.gaps(metric, np.arange(len(terms.ties.pairs))) for metric in (old, new))
+    size = np.abs(before)
+    assert (np.abs(after) <= known[1] * size * (1 + 1e-12) + 1e-12).all()
+    assert (np.abs(after) >= known[0] * size * (1 - 1e-12) - 1e-12).all()
+    assert (after * before >= 0).all()
+
+
 def naive_energy(terms: PairTerms, pairs: list[Pair], labels: Array, metric: Metric) -> float:
     """Add up all violated pairs of a written-out list, one by one."""
     penalty, total = terms.penalty, 0.0

@@ -217,12 +217,12 @@ class Assignment:
         return self._tied_labels
 
     def place(self, tied_labels: IntArray, metric: Metric) -> None:
-        """Give the tied rows their labels."""
+        """Give the tied rows their labels; the array must not be written to afterwards."""
         tied, before = self.engine.tied, self.tied_labels
         moved = np.flatnonzero(before != tied_labels)
         if len(moved) == 0:
             return
-        self._tied_labels = np.array(tied_labels)
+        self._tied_labels = tied_labels
         self.changed += len(moved)
         self.moved += len(moved)
         self.labels[tied[moved]] = tied_labels[moved]

@@ -13,14 +13,13 @@ from scipy import sparse
 from .._rows import DenseRows, Rows
 from .._structure import Structure
 from ..constraints import Ties
-from ..distortions import Distortion, Metric, MPC2003Penalty, Penalty, SquaredEuclidean
+from ..distortions import Distortion, Metric, MPC2003Penalty, Penalty
 from ..distortions.bounds import Bound
 from ..field import EntailedLinks, PottsField, edge_costs
 from ..inference.feasible import InfeasibleFieldError
 from ..inference.on_demand import CostsOnDemand
 from .entailed import entailed_gradient
 from .soft import broken_shares
-from .stored_squares import StoredSquares
 
 __all__ = ["PairTerms"]
 
@@ -35,8 +34,8 @@ class PairTerms:
     Parameters
     ----------
     ties : Ties
-    rows : Rows
-        The tied rows, in float64.
+    data : Rows
+        All rows, tied or not.
     distortion, penalty : Distortion, Penalty
     bound : Bound or None
         φmax, where the penalty uses it.
@@ -47,7 +46,7 @@ class PairTerms:
     """
 
     ties: Ties
-    rows: Rows
+    data: Rows
     distortion: Distortion
     penalty: Penalty
     bound: Bound | None = None
@@ -56,6 +55,11 @@ class PairTerms:
     _cache: dict[str, Any] = field(default_factory=dict, repr=False)
     _field: PottsField | None = field(default=None, repr=False)
     _seen: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The tied rows, copied: entailed links need them side by side."""
+        return self.data.take(self.ties.rows)
 
     @property
     def linear(self) -> bool:
@@ -75,30 +79,21 @@ class PairTerms:
         """Return φ of every explicit pair."""
         cache = self._of(metric)
         if "phi" not in cache:
-            i, j = self.ties.pairs.T
+            everyone = slice(None)
             if self.penalty.metric_dependent:
-                cache["phi"] = self.distortion.pair(self.rows, i, j, metric)
+                cache["phi"] = self.distortion.pair(self.data, *self._ends(everyone), metric)
             else:
-                cache["phi"] = np.zeros(len(i))
+                cache["phi"] = np.zeros(len(self.ties.pairs))
         return np.asarray(cache["phi"])
 
-    def some_phi(self, pairs: NDArray[Any], metric: Metric, keep: bool = False) -> FloatArray:
-        """Return φ of some explicit pairs; ``keep`` says that they will be asked for again."""
+    def some_phi(self, pairs: NDArray[Any], metric: Metric) -> FloatArray:
+        """Return φ of some explicit pairs, at the price of those pairs."""
         cache = self._of(metric)
         if "phi" in cache:
             return np.asarray(cache["phi"][pairs])
         if not self.penalty.metric_dependent:
             return np.zeros(len(pairs))
-        i, j = self._ends
-        if self._stored is not None and not (metric.full or metric.per_cluster):
-            return self._stored.weighted(pairs, metric.theta, keep)
-        return self.distortion.pair(self.rows, i[pairs], j[pairs], metric)
-
-    @cached_property
-    def _stored(self) -> StoredSquares | None:
-        if isinstance(self.distortion, SquaredEuclidean) and isinstance(self.rows, DenseRows):
-            return StoredSquares(self.rows, *self._ends)
-        return None
+        return self.distortion.pair(self.data, *self._ends(pairs), metric)
 
     def top(self, metric: Metric) -> Any:
         """Return φmax(θ), or α_max(θ)."""
@@ -129,12 +124,12 @@ class PairTerms:
             cache["prices"] = self._priced(self.phi(metric), metric, slice(None))
         return np.asarray(cache["prices"])
 
-    def some_prices(self, pairs: NDArray[Any], metric: Metric, keep: bool = False) -> FloatArray:
+    def some_prices(self, pairs: NDArray[Any], metric: Metric) -> FloatArray:
         """Return what it costs to break some explicit pairs, at the price of those pairs."""
         cache = self._of(metric)
         if "prices" in cache:
             return np.asarray(cache["prices"][pairs])
-        return self._priced(self.some_phi(pairs, metric, keep), metric, pairs)
+        return self._priced(self.some_phi(pairs, metric), metric, pairs)
 
     def _priced(self, phi: FloatArray, metric: Metric, pairs: Any) -> FloatArray:
         top, must, weight = self.top(metric), self.ties.must[pairs], self.ties.weight[pairs]
@@ -161,13 +156,23 @@ class PairTerms:
         """Whether the largest penalty is known without looking at every pair."""
         return not isinstance(self.penalty, MPC2003Penalty) or self.alpha is not None
 
-    def gaps(self, pairs: NDArray[Any], metric: Metric, keep: bool = False) -> FloatArray:
-        """Return what some pairs cost where their ends agree, less what they cost otherwise.
-
-        ``keep`` says that the same pairs will be asked for again.
-        """
-        price = self.some_prices(pairs, metric, keep)
+    def gaps(self, metric: Metric, pairs: NDArray[Any]) -> FloatArray:
+        """Return what some pairs cost where their ends agree, less what they cost otherwise."""
+        price = self.some_prices(pairs, metric)
         return np.where(self.ties.must[pairs], -price, price)
+
+    def drift(self, old: Metric, new: Metric) -> tuple[float, float] | None:
+        """Return between which multiples all gaps change from one metric to another.
+
+        A price that is Σ_m a_m c_m with c_m ≥ 0, as Σ a (x − y)² and what the box of the data has
+        left above it, changes by no other factors than the weights a do. None if nothing is known.
+        """
+        if old is new or not self.penalty.metric_dependent:
+            return 1.0, 1.0
+        if not self.linear or new.full or (old.theta <= 0).any():
+            return None
+        ratio = new.theta / old.theta
+        return float(ratio.min()), float(ratio.max())
 
     @cached_property
     def structure(self) -> Structure:
@@ -272,14 +277,23 @@ class PairTerms:
         found: IntArray = self._seen["violated"]
         return found
 
+    def violating(self, labels: IntArray, pairs: IntArray) -> None:
+        """Take it that labels of the tied rows break these pairs; see :meth:`violated`."""
+        self._seen = {"labels": labels, "violated": pairs}
+
+    def _ends(self, pairs: Any) -> tuple[IntArray, IntArray]:
+        """Return between which rows of all data some explicit pairs are."""
+        left, right = self._all_ends
+        return left[pairs], right[pairs]
+
     @cached_property
-    def _ends(self) -> tuple[IntArray, IntArray]:
+    def _all_ends(self) -> tuple[IntArray, IntArray]:
         left, right = self.ties.pairs.T
-        return np.ascontiguousarray(left), np.ascontiguousarray(right)
+        return self.ties.rows[left], self.ties.rows[right]
 
     @cached_property
     def _compact_ends(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
-        left, right = (ends.astype(np.int32) for ends in self._ends)
+        left, right = np.ascontiguousarray(self.ties.pairs.T, dtype=np.int32)
         return left, right, np.ascontiguousarray(self.ties.must)
 
     def energy(self, labels: NDArray[Any], metric: Metric) -> float:
@@ -294,6 +308,8 @@ class PairTerms:
         return total + self._entailed_energy(labels, metric)
 
     def _violated_energy(self, pairs: IntArray, metric: Metric) -> float:
+        if len(pairs) == 0:
+            return 0.0
         known = self._of(metric).get("violated")
         if known is None or known[0] is not pairs:
             known = (pairs, float(self.some_prices(pairs, metric).sum()))
@@ -328,9 +344,11 @@ class PairTerms:
     def _explicit_gradient(self, labels: NDArray[Any], metric: Metric) -> FloatArray:
         ties, top = self.ties, self.top(metric)
         e, share = self._broken(labels, metric)
+        if len(e) == 0:
+            return np.zeros_like(metric.theta)
         by_phi, by_top = self.penalty.slopes(self.some_phi(e, metric), top, ties.must[e])
-        i, j = ties.pairs[e].T
-        total = self.distortion.pair_gradient(self.rows, i, j, by_phi * share, metric)
+        i, j = self._ends(e)
+        total = self.distortion.pair_gradient(self.data, i, j, by_phi * share, metric)
         return total + self._top_gradient(by_top * share, metric)
 
     def _broken(self, labels: NDArray[Any], metric: Metric) -> tuple[IntArray, FloatArray]:
@@ -369,8 +387,8 @@ class PairTerms:
         if self.alpha is not None or not by_top.any():
             return np.zeros_like(metric.theta)
         _, at = self.largest(metric)
-        i, j = self.ties.pairs[[at]].T
-        return self.distortion.pair_gradient(self.rows, i, j, np.array([by_top.sum()]), metric)
+        i, j = self._ends([at])
+        return self.distortion.pair_gradient(self.data, i, j, np.array([by_top.sum()]), metric)
 
 
 def _cluster_shares(left: IntArray, right: IntArray, K: int) -> FloatArray:

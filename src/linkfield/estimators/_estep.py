@@ -56,13 +56,14 @@ def assign(
     if not problem.assign_pairs:
         return UNKNOWN
     before = None if labels[tied[0]] < 0 else labels
-    costs = problem.costs_on_demand(standing, model.metric)
+    pairs, costs = problem.objective.pairs, problem.costs_on_demand(standing, model.metric)
     if costs is not None:
-        start = None if before is None else before[tied]
-        assert isinstance(problem.inference, ICM)
+        start = None if before is None else standing.tied_labels
+        assert isinstance(problem.inference, ICM) and pairs is not None
         found = problem.inference.settled(costs, start, rng)
         standing.kept.want(costs.needed)
         standing.place(found, model.metric)
+        pairs.violating(standing.tied_labels, costs.broken)
         if not problem.certify:
             return UNKNOWN
         field = problem.field(standing, model.metric)

@@ -118,7 +118,7 @@ def _given_costs(
         np.full(ties.n_rows, -1), np.empty((0, 2), np.int64), np.empty((0, 2), np.int64), 1.0,
     )  # fmt: skip
     alone = PairTerms(
-        own, terms.rows, terms.distortion, terms.penalty, terms.bound, terms.top(metric)
+        own, terms.data, terms.distortion, terms.penalty, terms.bound, terms.top(metric)
     )
     return alone.pair_costs(labels, metric)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,16 +86,17 @@ class Problem:
             return None
         if not (standing.in_parts and pairs.in_parts) or metric.per_cluster:
             return None
-        kept = standing.kept
+        kept, demand = standing.kept, pairs.on_demand
+        drift = None if demand is None else pairs.drift(demand.metric, metric)
         costs = Costs(
-            standing.cheapest, standing.margin, standing.some_costs,
-            lambda e, keep: pairs.gaps(e, metric, keep), kept.rows, kept.table, kept.noise,
+            standing.cheapest, standing.margin, standing.some_costs, partial(pairs.gaps, metric),
+            drift, kept.rows, kept.table, kept.noise,
         )  # fmt: skip
-        if pairs.on_demand is None:
+        if demand is None:
             args = (pairs.structure, self.engine.n_clusters, pairs.ties.must)
-            pairs.on_demand = CostsOnDemand(*args, costs)
-        pairs.on_demand.costs = costs
-        return pairs.on_demand
+            demand = pairs.on_demand = CostsOnDemand(*args, costs)
+        demand.costs, demand.metric = costs, metric
+        return demand
 
     @property
     def node(self) -> IntArray:

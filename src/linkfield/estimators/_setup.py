@@ -372,7 +372,7 @@ def _pair_terms(recipe: Recipe, ties: Ties, rows: Rows, weight: FloatArray) -> P
         among = rows if counted.all() else rows.take(np.flatnonzero(counted))
         kind: Any = getattr(penalty, "bound", "auto")
         bound = distortion.bound(kind, among, metric)
-    terms = PairTerms(ties, rows.take(ties.rows), distortion, penalty, bound)
+    terms = PairTerms(ties, rows, distortion, penalty, bound)
     if isinstance(penalty, MPC2003Penalty):
         if penalty.alpha not in ("fixed", "adaptive"):
             raise ValueError(f"alpha must be 'fixed' or 'adaptive', got {penalty.alpha!r}")

@@ -11,9 +11,8 @@ from ..field import PottsField
 from . import _edge_kernels as kernels
 from ._chain_kernels import missing_in_chains, swap
 from ._component_kernels import missing_members, sweep_components
-from ._relabel_kernels import rename
+from ._relabel_kernels import rename, restive
 from .on_demand import Costs, CostsOnDemand
-from .relabel import wanting
 
 __all__ = ["PlainState", "plain"]
 
@@ -22,6 +21,9 @@ Int32Array = NDArray[np.int32]
 
 #: Nodes that are inserted at a time where costs are worked out on demand.
 INSERTED = 32_768
+
+#: So often gaps are known by bounds on their change, until all are forgotten.
+EPOCHS = 256
 
 
 class PlainState:
@@ -33,6 +35,7 @@ class PlainState:
     def __init__(self, source: PottsField | CostsOnDemand) -> None:
         self.source, structure = source, source.structure
         self.visit, self.rank, self.graph = structure.visit, structure.rank, structure.visited
+        self._visit = self.visit.astype(np.int32)
         self.parts = parts = self.graph.compact(source.must)
         n, m = structure.n_nodes, len(parts.edge)
         if isinstance(source, PottsField):
@@ -40,53 +43,83 @@ class PlainState:
             table, place = plain(source.unary)[0], self.visit.astype(np.int32)
             cheapest, margin = source.cheapest[self.visit].astype(np.int32), np.zeros(n)
             noise = np.zeros(n) if source.noise is None else source.noise[self.visit]
-            self.sign, gap = np.sign(gap).astype(np.int8), gap[parts.edge]
+            sign, gap = np.sign(gap).astype(np.int8), gap[parts.edge]
+            since = np.zeros(n, dtype=np.int32)
         else:
             table, place = np.empty((0, source.n_labels)), np.empty(n, dtype=np.int32)
             cheapest, margin = np.empty(n, dtype=np.int32), np.empty(n)
             noise, gap = np.zeros(n), np.zeros(m)
-            self.sign = np.where(source.must, -1, 1).astype(np.int8)
+            sign = np.where(source.must, -1, 1).astype(np.int8)
+            since = np.full(n, -1, dtype=np.int32)
         self.field = kernels.PlainField(
-            table, place, cheapest, margin, noise, parts.pointer, parts.neighbour,
-            self.sign[parts.edge], gap,
+            table, place, cheapest, margin, noise, parts.pointer, parts.neighbour, sign[parts.edge],
+            gap, since, np.ones(1), np.ones(1),
         )  # fmt: skip
         self.work = kernels.Work(
             np.empty(n, dtype=np.int32), np.zeros(n, dtype=bool), np.zeros(n, dtype=bool),
+            np.zeros(n, dtype=bool), np.zeros(n, dtype=bool), np.zeros(n, dtype=bool),
             np.ones(n, dtype=bool), np.zeros(len(parts.starts) - 1, dtype=bool), parts.starts,
             parts.members, parts.group, parts.component, np.empty(n, dtype=np.int32),
+            np.empty(n, dtype=np.int32),
         )  # fmt: skip
+        self.edges = (parts.left, parts.right, sign)
+        self.broken = np.empty(0, dtype=np.int32)
+        self._before, self._known = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int64)
 
     def restart(self, start: IntArray | None) -> None:
         """Begin with labels, or with none yet, and with the present costs of the source."""
         self.used, self.named = 0, np.empty(0, dtype=np.int32)
-        self.work.labels[:] = -1 if start is None else start[self.visit]
+        labels = self.work.labels
+        if start is None:
+            labels[:] = -1
+        elif start is not self._known:  # they are not those that were found last
+            labels[:] = start[self.visit]
+            self.broken = kernels.broken(*self.edges, labels)
+        self._before = labels.copy()
         self.work.waiting[:] = False
         self.work.needed[:] = False
+        self.work.sure[:] = False
         self.work.stale[:] = False
         if isinstance(self.source, CostsOnDemand):
             self._renew(self.source.costs)
         if start is not None:
             self._begin()
 
+    def finish(self, start: IntArray | None) -> IntArray:
+        """Return the labels that were found from ``start``, to be known again; see also `broken`.
+
+        It is ``start`` itself if it was the best already.
+        """
+        f, parts, labels = self.field, self.parts, self.work.labels
+        args = (f.pointer, f.neighbour, parts.edge, f.sign, labels)
+        self.broken = kernels.broken_among(self.work.doubtful, *args)
+        if start is None:
+            start = self.labels
+        elif not np.array_equal(labels, self._before):
+            start, moved = start.copy(), np.flatnonzero(labels != self._before)
+            start[self.visit[moved]] = labels[moved]
+        self._known = start
+        return start
+
     def _renew(self, costs: Costs) -> None:
-        """Forget all costs but those that are given."""
-        f = self.field
-        np.take(costs.cheapest, self.visit, out=f.cheapest, mode="clip")
-        np.take(costs.margin, self.visit, out=f.margin, mode="clip")
-        f.place[:] = -1
-        np.greater_equal(self.parts.group, 0, out=self.work.notable)
+        """Forget all costs but those that are given, and what is known of the links."""
+        f, epochs = self.field, len(self.field.most)
+        if costs.drift is None or epochs == EPOCHS:
+            f.since[:] = -1
+            least = most = np.ones(1)
+        else:
+            least, most = (
+                np.append(bounds * change, 1.0)
+                for bounds, change in zip((f.least, f.most), costs.drift, strict=True)
+            )
+        self.field = f = f._replace(least=least, most=most)
+        kernels.renew(f, self.work, self._visit, costs.cheapest, costs.margin)
         if costs.nodes is None or costs.table is None or costs.noise is None:
             return
         self.field, self.used = f._replace(table=costs.table), len(costs.nodes)
-        nodes = self.rank[costs.nodes].astype(np.int32)
+        nodes = self.rank[costs.nodes]
         f.place[nodes], f.noise[nodes] = np.arange(self.used), costs.noise
         self.work.notable[nodes] = True
-        self._link(costs, nodes, keep=True)
-
-    def _link(self, costs: Costs, nodes: Int32Array, keep: bool = False) -> None:
-        """Ask for the costs of the links of some nodes."""
-        at = kernels.slots(self.field.pointer, nodes)
-        self.field.gap[at] = costs.gaps(self.parts.edge[at], keep)
 
     @property
     def needed(self) -> Int32Array:
@@ -101,14 +134,46 @@ class PlainState:
         return labels
 
     def _begin(self) -> None:
-        kernels.begin(self.field, self.work, self.parts.left, self.parts.right, self.sign)
-        self.know(kernels.missing(self.field, self.work))
+        self.ask(kernels.begin(self.field, self.work, self.broken, *self.edges[:2]))
 
-    def know(self, nodes: Int32Array) -> None:
-        """Ask for the costs of nodes that have none yet, and of their links."""
+    def ask(self, nodes: Int32Array) -> None:
+        """Ask for what a look at some nodes may have to know."""
+        nodes = kernels.missing(self.field, self.work, nodes)
+        if self.know(nodes):
+            self.know(kernels.missing(self.field, self.work, nodes))
+
+    def know(self, nodes: Int32Array) -> bool:
+        """Ask for what is missing of the costs of some nodes and of their links.
+
+        Who knew nothing of his labels may do with old costs of his links; returns whether there
+        was any such node.
+        """
         if len(nodes) == 0 or isinstance(self.source, PottsField):
+            return False
+        since, known = self.field.since[nodes], self.field.place[nodes] >= 0
+        everything = bool(known.all())
+        if not everything:
+            self.know_labels(nodes[~known])
+            nodes, since = (some[known | (since < 0)] for some in (nodes, since))
+        self.know_links(nodes[since != len(self.field.most) - 1])
+        return not everything
+
+    def know_links(self, nodes: Int32Array) -> None:
+        """Ask for what the links of some nodes cost at present."""
+        if len(nodes) == 0:
             return
-        costs = self.source.costs
+        assert isinstance(self.source, CostsOnDemand)
+        f, at = self.field, kernels.slots(self.field.pointer, nodes)
+        f.gap[at] = self.source.costs.gaps(self.parts.edge[at])
+        f.since[nodes] = len(f.most) - 1
+
+    def know_labels(self, nodes: Int32Array) -> None:
+        """Ask for what labels cost some nodes, where that is not known."""
+        if isinstance(self.source, PottsField):
+            return
+        nodes = nodes[self.field.place[nodes] < 0]
+        if len(nodes) == 0:
+            return
         first, self.used = self.used, self.used + len(nodes)
         table = self.field.table
         if self.used > len(table):
@@ -116,11 +181,11 @@ class PlainState:
             grown[:first] = table[:first]
             self.field = self.field._replace(table=grown)
         noise = np.zeros(len(nodes))
-        costs.unary(self.visit[nodes], self.field.table[first : self.used], noise)
+        table = self.field.table[first : self.used]
+        self.source.costs.unary(self.visit[nodes], table, noise)
         self.field.noise[nodes] = noise
         self.field.place[nodes] = np.arange(first, self.used)
         self.work.notable[nodes] = True
-        self._link(costs, nodes)
 
     def insert(self, order: IntArray) -> None:
         nodes, labels = order.astype(np.int32), self.work.labels
@@ -129,25 +194,41 @@ class PlainState:
         else:
             for first in range(0, len(nodes), INSERTED):
                 some = nodes[first : first + INSERTED]
-                self.know(some)
+                self.know_labels(some)
+                self.know_links(some)
                 kernels.insert(self.field, labels, some)
                 self.field.place[some], self.used = -1, 0  # not needed any more
+        self.broken = kernels.broken(*self.edges, labels)
         self._begin()
 
     def sweep(self, start: int, more: int) -> tuple[int, bool]:
-        state, limit = np.zeros(5, dtype=np.int64), more * len(self.visit)
+        state, limit = np.zeros(6, dtype=np.int64), more * len(self.visit)
         while not kernels.sweep(self.field, self.work, start, limit, state):
-            self.know(kernels.missing(self.field, self.work))
+            self.ask(self._touched(state))
+        self._touched(state)
         # Whoever found no place in the queue still waits, for the next sweep.
         return int(state[kernels.MOVES]), not self.work.waiting.any()
 
+    def _touched(self, state: IntArray) -> Int32Array:
+        """Return the nodes that a sweep has listed, and clear the list."""
+        nodes = self.work.list[: state[kernels.LISTED]].copy()
+        self.work.touched[nodes], state[kernels.LISTED] = False, 0
+        return nodes
+
     def sweep_components(self) -> int:
-        moves = at = 0
-        while at < len(self.work.stale):
-            self.know(missing_members(self.field, self.work, at))
+        moves, at, number = 0, 0, len(self.work.stale)
+        self._ask_members(0, number)
+        while at < number:
             more, at = sweep_components(self.field, self.work, at)
             moves += more
+            if at < number:
+                self._ask_members(at, at + 1)
         return int(moves)
+
+    def _ask_members(self, first: int, last: int) -> None:
+        """Ask for what some components have to know: what labels cost, then what links do."""
+        if self.know(missing_members(self.field, self.work, first, last)):
+            self.know(missing_members(self.field, self.work, first, last))
 
     def rename(self) -> bool:
         pointer, node, number = self.graph.connected_groups
@@ -155,35 +236,35 @@ class PlainState:
         if len(self.named) and np.array_equal(labels, self.named):
             return False  # they have their best names already
         costs = (f.table, f.place, f.cheapest, f.margin)
-        wanted = wanting(*costs, labels, self.named, pointer, node, number)
+        wanted = restive(*costs, labels, self.named, pointer, node, number)
         self.named = labels.copy()
         if not wanted.any():
             return False
         mine = node[kernels.slots(pointer, np.flatnonzero(wanted))].astype(np.int32)
         if len(mine) < len(labels) // 8:  # a large component seldom has to be renamed twice
             self.work.needed[mine] = True
-        self.know(mine[f.place[mine] < 0])
+        self.know_labels(mine)
         f = self.field
-        rename(f.table, f.place, f.noise, labels, pointer, node, wanted)
-        changed = np.unique(number[mine[self.named[mine] != labels[mine]]])
+        changed = rename(f.table, f.place, f.noise, labels, pointer, node, wanted)
+        if len(changed) == 0:
+            return False
         self.named = labels.copy()
         awake = node[kernels.slots(pointer, changed)]
         self.work.waiting[awake] = True
         group = self.work.group[awake]
         self.work.stale[group[group >= 0]] = True
-        return len(changed) > 0
+        return True
 
     def swap(self) -> int:
         n = len(self.visit)
         chain, mark = np.empty(n, dtype=np.int32), np.zeros(n + 1, dtype=np.int64)
         seen = np.zeros(n, dtype=np.int64)
-        self.know(missing_in_chains(self.field, self.work, chain, mark))
+        self.know_labels(missing_in_chains(self.field, self.work, chain, mark))
         moves = at = 0
         while at < n:
             args = (self.work, at, chain, mark, seen)
             more, at, reach = swap(self.field, *args)
-            nodes = chain[:reach]
-            self.know(nodes[self.field.place[nodes] < 0])
+            self.know_labels(chain[:reach])
             moves += more
         return int(moves)
 

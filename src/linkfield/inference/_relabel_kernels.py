@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["cheapest_assignment", "out_of_place", "rename", "restive"]
+__all__ = ["cheapest_assignment", "rename", "restive"]
 
 #: Above this stands a label that is forbidden: the assignment needs finite numbers.
 FORBIDDEN = 1e150
@@ -75,20 +75,20 @@ def _two_names(cost, name):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _paid_for(table, place, cheapest, margin, labels, node, first, last, excess):  # type: ignore[no-untyped-def]
+def _paid_for(table, place, cheapest, margin, labels, node, first, last, at, chain, excess):  # type: ignore[no-untyped-def]
     """Say whether every label of a component would lose by another name, whatever name it is.
 
     The nodes that have it as their cheapest lose their margins, the others gain no more than what
-    it costs them above their cheapest. Most components are settled by their first few nodes.
-    ``excess`` is zero, and left so.
+    it costs them above their cheapest: those are node ``at`` and whom ``chain`` names after it.
+    Most components are settled by their first few nodes. ``excess`` is zero, and left so.
     """
     owing = 0
-    for at in range(first, last):
-        i = node[at]
-        label, best, row = labels[i], cheapest[i], place[i]
-        if label != best and table[row, label] > table[row, best]:
+    while at >= 0:
+        label, best, row = labels[at], cheapest[at], place[at]
+        if table[row, label] > table[row, best]:
             owing += excess[label] == 0.0
             excess[label] += table[row, label] - table[row, best]
+        at = chain[at]
     for at in range(first, last):
         if owing == 0:
             break
@@ -106,28 +106,39 @@ def _paid_for(table, place, cheapest, margin, labels, node, first, last, excess)
 
 
 @njit(cache=True)
-def out_of_place(cheapest, labels, number, out):  # type: ignore[no-untyped-def]
-    """Mark the components that have a node with another label than its cheapest."""
-    for i in range(labels.shape[0]):
-        if labels[i] != cheapest[i] and number[i] >= 0:
-            out[number[i]] = True
+def _chained(cheapest, labels, number, first, chain):  # type: ignore[no-untyped-def]
+    """Chain the nodes of every component that have another label than their cheapest.
 
-
-@njit(cache=True, nogil=True)
-def restive(table, place, cheapest, margin, labels, since, pointer, node, begin, end, out):  # type: ignore[no-untyped-def]
-    """Say of the marked components whether another naming of their labels could gain.
-
-    A component whose labels are still those of ``since`` (empty: no such labels) has its best
-    names already.
+    ``first`` becomes the first of each component, or -1, and ``chain`` whoever comes next.
     """
-    K = table.shape[1]
+    first[:] = -1
+    for k in range(labels.shape[0]):
+        i = labels.shape[0] - 1 - k
+        if labels[i] != cheapest[i] and number[i] >= 0:
+            chain[i] = first[number[i]]
+            first[number[i]] = i
+
+
+@njit(cache=True)
+def restive(table, place, cheapest, margin, labels, since, pointer, node, number):  # type: ignore[no-untyped-def]
+    """Say of every connected component whether another naming of its labels could gain.
+
+    Node i has the costs ``table[place[i]]``, which must be known unless it has its cheapest label;
+    any other then costs it ``margin`` more. A component whose labels are those of ``since``
+    (empty: no such labels) has its best names already.
+    """
+    K, n = table.shape[1], pointer.shape[0] - 1
+    starts, chain = np.empty(n, np.int64), np.empty(labels.shape[0], np.int64)
+    _chained(cheapest, labels, number, starts, chain)
+    out = starts >= 0
     excess, loss, kept, change = np.zeros(K), np.zeros(K), np.zeros(K), np.zeros((K, K))
     used, names = np.zeros(K, np.bool_), np.empty(K, np.int64)
-    for c in range(begin, end):
+    for c in range(n):
         if not out[c]:
             continue
         first, last = pointer[c], pointer[c + 1]
-        out[c] = not _paid_for(table, place, cheapest, margin, labels, node, first, last, excess)
+        out[c] = not _paid_for(table, place, cheapest, margin, labels, node, first, last,
+                               starts[c], chain, excess)  # fmt: skip
         if not out[c]:
             continue
         out[c] = since.shape[0] == 0 or _differ(labels, since, node, first, last)
@@ -152,6 +163,7 @@ def restive(table, place, cheapest, margin, labels, since, pointer, node, begin,
             used[label], loss[label], kept[label] = False, 0.0, 0.0
             for h in range(K):
                 change[label, h] = 0.0
+    return out
 
 
 @njit(cache=True)
@@ -188,14 +200,14 @@ def _may_gain(loss, kept, change, used, names):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def rename(table, place, noise, labels, pointer, node, wanted):  # type: ignore[no-untyped-def]
-    """Rename the labels of the wanted components at their best, in place; return how many gained.
+    """Rename the labels of the wanted components at their best, in place; return which gained.
 
     Node i has the costs ``table[place[i]]``.
     """
     K = table.shape[1]
     cost, used = np.empty((K, K)), np.empty(K, np.int64)
     number, name = np.full(K, -1), np.empty(K, np.int64)
-    renamed = 0
+    gained, renamed = np.empty(wanted.sum(), np.int64), 0
     for c in range(pointer.shape[0] - 1):
         if not wanted[c]:
             continue
@@ -230,9 +242,10 @@ def rename(table, place, noise, labels, pointer, node, wanted):  # type: ignore[
             for k in range(r):
                 best += cost[k, name[k]]
             if best < now - tolerance:
+                gained[renamed] = c
                 renamed += 1
                 for at in range(pointer[c], pointer[c + 1]):
                     labels[node[at]] = name[number[labels[node[at]]]]
         for k in range(r):
             number[used[k]] = -1
-    return renamed
+    return gained[:renamed]

@@ -99,7 +99,10 @@ class ICM(Inference):
         rng: np.random.Generator,
         every_move: bool = False,
     ) -> IntArray:
-        """Return the labels that :meth:`step` would find, from costs that are given on demand."""
+        """Return the labels that :meth:`step` would find, from costs that are given on demand.
+
+        What is returned is known again as the next ``start``, so it must not be written to.
+        """
         from ._plain_state import PlainState
 
         state = costs.state = costs.state or PlainState(costs)
@@ -107,7 +110,9 @@ class ICM(Inference):
         self._settle(state, start is None, costs.structure.n_nodes, rng, every_move)
         # What a first labelling had to know says little about the next one.
         costs.needed = state.needed[:0] if start is None else state.needed
-        return state.labels
+        labels = state.finish(start)
+        costs.broken = state.broken.astype(np.int64)
+        return labels
 
     def _settle(
         self,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +38,10 @@ class Costs:
         ``unary(nodes, table, noise)`` writes the costs of some nodes, up to a constant a node,
         and how far they may be off.
     gaps : callable
-        ``gaps(edges, keep)`` returns agree − differ of some edges; ``keep`` says that the same
-        edges will probably be asked for again when costs are new.
+        ``gaps(edges)`` returns agree − differ of some edges.
+    drift : (float, float) or None
+        Every gap is that between these two times what it was under the costs before; None where
+        nothing is known about that.
     nodes, table, noise : arrays or None
         Nodes whose costs are known already; those are the first rows of a table, and ``noise``
         says how far they may be off. Behind them the table may be written to.
@@ -48,7 +50,8 @@ class Costs:
     cheapest: Int32Array
     margin: FloatArray
     unary: Callable[[IntArray, FloatArray, FloatArray], None]
-    gaps: Callable[[Int32Array, bool], FloatArray]
+    gaps: Callable[[Int32Array], FloatArray]
+    drift: tuple[float, float] | None = None
     nodes: Int32Array | None = None
     table: FloatArray | None = None
     noise: FloatArray | None = None
@@ -66,13 +69,19 @@ class CostsOnDemand:
         Must-links; all other edges are cannot-links, and all cost something if broken.
     costs : Costs
         Those of the present.
+    metric : object
+        What they were worked out under.
     needed : int array
         The nodes whose costs the last solution had to know.
+    broken : int array
+        The edges that the last solution breaks, in order.
     """
 
     structure: Structure
     n_labels: int
     must: NDArray[np.bool_]
     costs: Costs
+    metric: Any = None
     needed: Int32Array = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+    broken: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     state: PlainState | None = field(default=None, repr=False)

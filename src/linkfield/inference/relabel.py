@@ -11,44 +11,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .._threads import spread
 from ..field import PottsField
 
-__all__ = ["renamed", "wanting"]
+__all__ = ["renamed"]
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-Int32Array = NDArray[np.int32]
-
-
-#: Components that one thread looks at, at a time.
-AT_A_TIME = 8192
-
-
-def wanting(
-    table: FloatArray,
-    place: Int32Array,
-    cheapest: Int32Array,
-    margin: FloatArray,
-    labels: Int32Array,
-    since: Int32Array,
-    pointer: IntArray,
-    node: IntArray,
-    number: IntArray,
-) -> NDArray[np.bool_]:
-    """Say of every connected component whether another naming of its labels could gain.
-
-    Node i has the costs ``table[place[i]]``, which must be known unless it has its cheapest label;
-    any other then costs it ``margin`` more. A component whose labels are those of ``since``
-    (empty: no such labels) has its best names already.
-    """
-    from ._relabel_kernels import out_of_place, restive
-
-    wanted = np.zeros(len(pointer) - 1, dtype=bool)
-    out_of_place(cheapest, labels, number, wanted)
-    args = (table, place, cheapest, margin, labels, since, pointer, node)
-    spread(lambda first, last: restive(*args, first, last, wanted), len(wanted), AT_A_TIME)
-    return wanted
 
 
 def renamed(field: PottsField, labels: IntArray) -> IntArray | None:
@@ -57,7 +24,7 @@ def renamed(field: PottsField, labels: IntArray) -> IntArray | None:
     Exact for each component on its own (a lone node moves by itself). Where link costs differ
     from label to label (one metric a cluster) a renaming is kept only if the energy falls.
     """
-    from ._relabel_kernels import rename
+    from ._relabel_kernels import rename, restive
 
     n, nobody = field.n_nodes, np.empty(0, dtype=np.int32)
     proposal, place = np.array(labels, dtype=np.int32), np.arange(n, dtype=np.int32)
@@ -65,8 +32,8 @@ def renamed(field: PottsField, labels: IntArray) -> IntArray | None:
     groups = field.structure.connected_groups
     unary = np.require(field.unary, requirements=["C", "W"])
     cheapest = field.cheapest.astype(np.int32)
-    wanted = wanting(unary, place, cheapest, np.zeros(n), proposal, nobody, *groups)
-    if rename(unary, place, noise, proposal, *groups[:2], wanted) == 0:
+    wanted = restive(unary, place, cheapest, np.zeros(n), proposal, nobody, *groups)
+    if len(rename(unary, place, noise, proposal, *groups[:2], wanted)) == 0:
         return None
     exact = field.agree_cost.ndim == 1 and (field.entailed is None or len(field.entailed.z) == 1)
     if not exact and not field.energy(proposal.astype(np.int64)) < field.energy(labels):
