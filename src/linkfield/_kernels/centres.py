@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba import njit
 
-__all__ = ["dispersion", "transpose"]
+__all__ = ["dispersion", "shifts", "transpose"]
 
 _compiled = njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
 
@@ -20,6 +20,17 @@ def dispersion(weight, M, sums, first, last, out):  # type: ignore[no-untyped-de
         v = weight[h]
         for m in range(first, last):
             out[m] += M[h, m] * (v * M[h, m] - 2.0 * sums[h, m])
+
+
+@_compiled
+def shifts(M, moved, theta, first, last, out):  # type: ignore[no-untyped-def]
+    """Set Σ θ (μ' − μ)² of the clusters from ``first`` to ``last``."""
+    for h in range(first, last):
+        total = 0.0
+        for m in range(theta.shape[0]):
+            gap = moved[h, m] - M[h, m]
+            total += theta[m] * gap * gap
+        out[h] = total
 
 
 @_compiled

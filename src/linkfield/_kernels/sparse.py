@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from .gathered import row_products
 from .layout import Sums, enter, label_of, loosened, new_bounds, slack, sure_margin
 
 __all__ = [
@@ -31,12 +32,10 @@ def _length(X, i, theta):  # type: ignore[no-untyped-def]
 
 @_compiled
 def _products(X, i, weights, out):  # type: ignore[no-untyped-def]
-    """Set ⟨x_i, ψ_h⟩ for every h; ``weights`` is (d, K)."""
-    out[:] = 0.0
-    for at in range(X.pointer[i], X.pointer[i + 1]):
-        x, row = X.value[at], weights[X.column[at]]
-        for h in range(out.shape[0]):
-            out[h] += x * row[h]
+    """Set ⟨x_i, ψ_h⟩ for every h; ``weights`` is (d, K), K filled up to whole registers."""
+    row_products(
+        X.value, X.column, np.int64(X.pointer[i]), np.int64(X.pointer[i + 1]), weights, out
+    )
 
 
 @_compiled
@@ -48,7 +47,7 @@ def _add(X, i, total, factor):  # type: ignore[no-untyped-def]
 @_compiled
 def _write_costs(terms, P, best, length, scale, v, table, noise, at):  # type: ignore[no-untyped-def]
     """Write what every label costs a row, and how far that may be off."""
-    for h in range(P.shape[0]):
+    for h in range(terms.g.shape[0]):
         cost = np.float64(length) + (np.float64(terms.g[h]) - P[h])
         table[at, h] = v * (1.0 - scale * P[h] if terms.directional else cost)
     size = P.dtype.type(1.0) if terms.directional else length
@@ -58,8 +57,7 @@ def _write_costs(terms, P, best, length, scale, v, table, noise, at):  # type: i
 @_compiled
 def _assign_block(X, terms, weight, labels, first, last, tied, fused, sums, bounds, keep, test):  # type: ignore[no-untyped-def]
     """Make the pass over one block; return how many rows changed and how many were sure."""
-    K = terms.psi.shape[1]
-    P = np.empty(K, X.value.dtype)
+    K, P = terms.g.shape[0], np.empty(terms.psi.shape[1], X.value.dtype)
     one, zero = X.value.dtype.type(1.0), X.value.dtype.type(0.0)
     changed, sure = 0, 0
     t = np.searchsorted(tied.rows, first)
@@ -161,7 +159,7 @@ def costs(X, offset, terms, weight, rows, first, last, table, noise):  # type: i
             if terms.directional:
                 scale = one / np.sqrt(length) if length > 0 else zero
         best = terms.g[0] - P[0]
-        for h in range(P.shape[0]):
+        for h in range(terms.g.shape[0]):
             best = min(best, terms.g[h] - P[h])
         _write_costs(terms, P, best, length, scale, v, table, noise, at)
 
@@ -241,8 +239,7 @@ def keys(X, offset, direction, first, last, out):  # type: ignore[no-untyped-def
 @_compiled
 def seed(X, offset, psi, g, f, scale, weight, nearest, first, last, found, left):  # type: ignore[no-untyped-def]
     """Write D of rows to some candidates, as with dense rows; ``psi`` is (d, L)."""
-    L = psi.shape[1]
-    P = np.empty(L, X.value.dtype)
+    L, P = g.shape[0], np.empty(psi.shape[1], X.value.dtype)
     zero = X.value.dtype.type(0.0)
     for i in range(first, last):
         _products(X, i, psi, P)

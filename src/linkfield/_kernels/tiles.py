@@ -14,8 +14,20 @@ from typing import Any
 
 from llvmlite import ir
 from numba import njit, types
-from numba.core import cgutils as untyped_cgutils
 from numba.extending import intrinsic
+
+from .registers import (
+    cgutils,
+    constant,
+    data_of,
+    lanes_of,
+    load,
+    loop,
+    multiply_add,
+    shape_of,
+    splat,
+    store,
+)
 
 __all__ = ["TILE", "nearest", "product", "products", "room_for"]
 
@@ -26,68 +38,11 @@ TILE = 32
 #: round must stay in the first cache.
 CENTRES, REGISTERS, FEATURES = 4, 2, 128
 
-cgutils: Any = untyped_cgutils
-
 
 @njit(cache=True)
 def room_for(n_centres: int) -> int:
     """Return how many numbers of room the functions below need."""
     return (FEATURES + n_centres) * TILE
-
-
-def _lanes(context: Any, bits: int) -> int:
-    """Return how many numbers a register holds on the machine that is compiled for."""
-    features = context.codegen().magic_tuple()[2]
-    width = 512 if "+avx512f" in features else 256 if "+avx2" in features else 128
-    return int(width // bits)
-
-
-def _data(context: Any, builder: Any, kind: Any, array: Any) -> Any:
-    return context.make_array(kind)(context, builder, array).data
-
-
-def _shape(context: Any, builder: Any, kind: Any, array: Any) -> Any:
-    return cgutils.unpack_tuple(builder, context.make_array(kind)(context, builder, array).shape)
-
-
-def _multiply_add(builder: Any, a: Any, b: Any, c: Any) -> Any:
-    """Return a·b + c, rounded once where the machine can do that."""
-    number, lanes = (a.type.element, f"v{a.type.count}") if _is_vector(a) else (a.type, "")
-    name = f"llvm.fmuladd.{lanes}{number.intrinsic_name}"
-    function = cgutils.get_or_insert_function(
-        builder.module, ir.FunctionType(a.type, [a.type] * 3), name
-    )
-    return builder.call(function, [a, b, c])
-
-
-def _is_vector(value: Any) -> bool:
-    return isinstance(value.type, ir.VectorType)
-
-
-def _constant(number: int) -> Any:
-    return ir.Constant(ir.IntType(64), number)
-
-
-def _loop(builder: Any, start: Any, stop: Any, step: Any) -> Any:
-    """Return a ``with`` whose body is done for every number; the first of two names is that."""
-    return cgutils.for_range_slice(builder, start, stop, step, ir.IntType(64))
-
-
-def _splat(builder: Any, value: Any, lanes: int) -> Any:
-    """Return a register that holds one number everywhere."""
-    vector = ir.VectorType(value.type, lanes)
-    nothing = ir.Constant(vector, ir.Undefined)
-    zeros = ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
-    one = builder.insert_element(nothing, value, ir.Constant(ir.IntType(32), 0))
-    return builder.shuffle_vector(one, nothing, zeros)
-
-
-def _load(builder: Any, pointer: Any, vector: Any, align: int) -> Any:
-    return builder.load(builder.bitcast(pointer, vector.as_pointer()), align=align)
-
-
-def _store(builder: Any, value: Any, pointer: Any, align: int) -> None:
-    builder.store(value, builder.bitcast(pointer, value.type.as_pointer()), align=align)
 
 
 def _turned(builder: Any, rows: list[Any]) -> list[Any]:
@@ -112,11 +67,11 @@ class _Tile:
     """Writes down what happens to one tile of rows."""
 
     def __init__(self, context: Any, builder: Any, kind: Any, room: Any) -> None:
-        lanes = _lanes(context, kind.bitwidth)
+        lanes = lanes_of(context, kind.bitwidth)
         self.builder, self.lanes, self.size = builder, lanes, lanes * REGISTERS
         self.vector = ir.VectorType(context.get_value_type(kind), lanes)
         self.align = kind.bitwidth // 8
-        self.features, self.sums = room, builder.gep(room, [_constant(FEATURES * TILE)])
+        self.features, self.sums = room, builder.gep(room, [constant(FEATURES * TILE)])
 
     def turn(self, X: Any, d: Any, first: Any, last: Any, part: tuple[Any, Any]) -> None:
         """Write part of the features of rows from ``first`` on, feature by feature.
@@ -124,22 +79,22 @@ class _Tile:
         Behind the last row that one stands in.
         """
         builder, lanes, (start, stop) = self.builder, self.lanes, part
-        whole = builder.and_(builder.sub(stop, start), _constant(-lanes))
+        whole = builder.and_(builder.sub(stop, start), constant(-lanes))
         whole = builder.add(start, whole)
         for register in range(REGISTERS):
             rows = []
             for k in range(lanes):
-                i = builder.add(first, _constant(register * lanes + k))
+                i = builder.add(first, constant(register * lanes + k))
                 i = builder.select(builder.icmp_signed("<", i, last), i, last)
                 rows.append(builder.gep(X, [builder.mul(i, d)]))
-            with _loop(builder, start, whole, _constant(lanes)) as (m, _):
+            with loop(builder, start, whole, constant(lanes)) as (m, _):
                 loaded = [
-                    _load(builder, builder.gep(row, [m]), self.vector, self.align) for row in rows
+                    load(builder, builder.gep(row, [m]), self.vector, self.align) for row in rows
                 ]
                 for k, feature in enumerate(_turned(builder, loaded)):
-                    at = self.place(builder.add(m, _constant(k)), start, register * lanes)
-                    _store(builder, feature, builder.gep(self.features, [at]), self.align)
-            with _loop(builder, whole, stop, _constant(1)) as (m, _):
+                    at = self.place(builder.add(m, constant(k)), start, register * lanes)
+                    store(builder, feature, builder.gep(self.features, [at]), self.align)
+            with loop(builder, whole, stop, constant(1)) as (m, _):
                 for k, row in enumerate(rows):
                     at = builder.gep(self.features, [self.place(m, start, register * lanes + k)])
                     builder.store(builder.load(builder.gep(row, [m])), at)
@@ -147,7 +102,7 @@ class _Tile:
     def place(self, m: Any, start: Any, row: int) -> Any:
         """Return where a feature of a row stands."""
         builder = self.builder
-        return builder.add(builder.mul(builder.sub(m, start), _constant(self.size)), _constant(row))
+        return builder.add(builder.mul(builder.sub(m, start), constant(self.size)), constant(row))
 
     def variables(self, value: Any) -> list[Any]:
         """Return a variable for every register of rows."""
@@ -162,22 +117,22 @@ class _Tile:
         """Add part of the products with ``count`` centres from h on; return a variable each."""
         builder, lanes, (start, stop) = self.builder, self.lanes, part
         sums = [self.variables(ir.Constant(self.vector, [0.0] * lanes)) for _ in range(count)]
-        with builder.if_then(builder.icmp_signed(">", start, _constant(0))):
+        with builder.if_then(builder.icmp_signed(">", start, constant(0))):
             for variable, at in self.unfinished(sums, h):
-                builder.store(_load(builder, at, self.vector, self.align), variable)
+                builder.store(load(builder, at, self.vector, self.align), variable)
         centres = [
-            builder.gep(psi, [builder.mul(builder.add(h, _constant(k)), d)]) for k in range(count)
+            builder.gep(psi, [builder.mul(builder.add(h, constant(k)), d)]) for k in range(count)
         ]
-        with _loop(builder, start, stop, _constant(1)) as (m, _):
+        with loop(builder, start, stop, constant(1)) as (m, _):
             rows = [self.place(m, start, r * lanes) for r in range(REGISTERS)]
             x = [
-                _load(builder, builder.gep(self.features, [k]), self.vector, self.align)
+                load(builder, builder.gep(self.features, [k]), self.vector, self.align)
                 for k in rows
             ]
             for k in range(count):
-                weight = _splat(builder, builder.load(builder.gep(centres[k], [m])), lanes)
+                weight = splat(builder, builder.load(builder.gep(centres[k], [m])), lanes)
                 for r in range(REGISTERS):
-                    total = _multiply_add(builder, weight, x[r], builder.load(sums[k][r]))
+                    total = multiply_add(builder, weight, x[r], builder.load(sums[k][r]))
                     builder.store(total, sums[k][r])
         return sums
 
@@ -185,9 +140,9 @@ class _Tile:
         """Return the variables of some products, and where they wait for more features."""
         builder, found = self.builder, []
         for k, several in enumerate(sums):
-            row = builder.mul(builder.add(h, _constant(k)), _constant(self.size))
+            row = builder.mul(builder.add(h, constant(k)), constant(self.size))
             for r, variable in enumerate(several):
-                at = builder.add(row, _constant(r * self.lanes))
+                at = builder.add(row, constant(r * self.lanes))
                 found.append((variable, builder.gep(self.sums, [at])))
         return found
 
@@ -197,13 +152,13 @@ class _Tile:
         As the first of some centres, and a variable for each of them and every register.
         """
         builder, (K, d) = self.builder, shape
-        many = builder.and_(K, _constant(-CENTRES))
-        with _loop(builder, _constant(0), d, _constant(FEATURES)) as (start, _):
-            stop = builder.add(start, _constant(FEATURES))
+        many = builder.and_(K, constant(-CENTRES))
+        with loop(builder, constant(0), d, constant(FEATURES)) as (start, _):
+            stop = builder.add(start, constant(FEATURES))
             stop = builder.select(builder.icmp_signed("<", stop, d), stop, d)
             self.turn(X, d, first, last, (start, stop))
-            for begin, end, count in ((_constant(0), many, CENTRES), (many, K, 1)):
-                with _loop(builder, begin, end, _constant(count)) as (h, _):
+            for begin, end, count in ((constant(0), many, CENTRES), (many, K, 1)):
+                with loop(builder, begin, end, constant(count)) as (h, _):
                     sums = self.multiply(psi, d, h, count, (start, stop))
                     done = builder.icmp_signed("==", stop, d)
                     with builder.if_else(done) as (complete, more):
@@ -211,15 +166,15 @@ class _Tile:
                             yield h, [[builder.load(one) for one in several] for several in sums]
                         with more:
                             for variable, at in self.unfinished(sums, h):
-                                _store(builder, builder.load(variable), at, self.align)
+                                store(builder, builder.load(variable), at, self.align)
 
     def compare(self, products: list[list[Any]], g: Any, h: Any, least: tuple[Any, ...]) -> None:
         """Set the least cost, the second least and the label, given more centres, from h on."""
         builder = self.builder
         for k, registers in enumerate(products):
-            number = builder.add(h, _constant(k))
-            cost = _splat(builder, builder.load(builder.gep(g, [number])), self.lanes)
-            name = _splat(builder, builder.trunc(number, ir.IntType(32)), self.lanes)
+            number = builder.add(h, constant(k))
+            cost = splat(builder, builder.load(builder.gep(g, [number])), self.lanes)
+            name = splat(builder, builder.trunc(number, ir.IntType(32)), self.lanes)
             for r, one in enumerate(registers):
                 self._compare_one(builder.fsub(cost, one), name, least, r)
 
@@ -245,18 +200,18 @@ def _products(typingctx, X, last, psi, room, out):  # type: ignore[no-untyped-de
 
     def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
         kinds, last = signature.args, args[1]
-        X, psi, room, out = (_data(context, builder, kinds[k], args[k]) for k in (0, 2, 3, 4))
-        shape = _shape(context, builder, kinds[2], args[2])
-        width = _shape(context, builder, kinds[4], args[4])[1]
+        X, psi, room, out = (data_of(context, builder, kinds[k], args[k]) for k in (0, 2, 3, 4))
+        shape = shape_of(context, builder, kinds[2], args[2])
+        width = shape_of(context, builder, kinds[4], args[4])[1]
         tile = _Tile(context, builder, kinds[0].dtype, room)
-        end, step = builder.add(last, _constant(1)), _constant(tile.size)
-        with _loop(builder, _constant(0), end, step) as (first, _):
+        end, step = builder.add(last, constant(1)), constant(tile.size)
+        with loop(builder, constant(0), end, step) as (first, _):
             for h, products in tile.passes(X, psi, shape, first, last):
                 for k, registers in enumerate(products):
-                    row = builder.mul(builder.add(h, _constant(k)), width)
+                    row = builder.mul(builder.add(h, constant(k)), width)
                     for r, one in enumerate(registers):
-                        at = builder.add(builder.add(row, first), _constant(r * tile.lanes))
-                        _store(builder, one, builder.gep(out, [at]), tile.align)
+                        at = builder.add(builder.add(row, first), constant(r * tile.lanes))
+                        store(builder, one, builder.gep(out, [at]), tile.align)
         return context.get_dummy_value()
 
     return signature, codegen
@@ -273,21 +228,21 @@ def _nearest(typingctx, X, last, psi, g, room, best, second, label):  # type: ig
     def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
         kinds, last = signature.args, args[1]
         X, psi, g, room, *outs = (
-            _data(context, builder, kinds[k], args[k]) for k in (0, 2, 3, 4, 5, 6, 7)
+            data_of(context, builder, kinds[k], args[k]) for k in (0, 2, 3, 4, 5, 6, 7)
         )
-        shape = _shape(context, builder, kinds[2], args[2])
+        shape = shape_of(context, builder, kinds[2], args[2])
         tile = _Tile(context, builder, kinds[0].dtype, room)
         infinite = ir.Constant(tile.vector, [float("inf")] * tile.lanes)
         nobody = ir.Constant(ir.VectorType(ir.IntType(32), tile.lanes), [0] * tile.lanes)
-        end, step = builder.add(last, _constant(1)), _constant(tile.size)
-        with _loop(builder, _constant(0), end, step) as (first, _):
+        end, step = builder.add(last, constant(1)), constant(tile.size)
+        with loop(builder, constant(0), end, step) as (first, _):
             least = tile.variables(infinite), tile.variables(infinite), tile.variables(nobody)
             for h, products in tile.passes(X, psi, shape, first, last):
                 tile.compare(products, g, h, least)
             for out, variables, align in zip(outs, least, (tile.align,) * 2 + (4,), strict=True):
                 for r, variable in enumerate(variables):
-                    at = builder.add(first, _constant(r * tile.lanes))
-                    _store(builder, builder.load(variable), builder.gep(out, [at]), align)
+                    at = builder.add(first, constant(r * tile.lanes))
+                    store(builder, builder.load(variable), builder.gep(out, [at]), align)
         return context.get_dummy_value()
 
     return signature, codegen
@@ -299,8 +254,8 @@ def _product(typingctx, X, row, psi, h):  # type: ignore[no-untyped-def]
 
     def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
         kinds = signature.args
-        X, psi = (_data(context, builder, kinds[k], args[k]) for k in (0, 2))
-        d = _shape(context, builder, kinds[2], args[2])[1]
+        X, psi = (data_of(context, builder, kinds[k], args[k]) for k in (0, 2))
+        d = shape_of(context, builder, kinds[2], args[2])[1]
         x, weight = (
             builder.gep(data, [builder.mul(builder.sext(number, ir.IntType(64)), d)])
             for data, number in ((X, args[1]), (psi, args[3]))
@@ -308,9 +263,9 @@ def _product(typingctx, X, row, psi, h):  # type: ignore[no-untyped-def]
         total = cgutils.alloca_once_value(
             builder, ir.Constant(context.get_value_type(kinds[0].dtype), 0.0)
         )
-        with _loop(builder, _constant(0), d, _constant(1)) as (m, _):
+        with loop(builder, constant(0), d, constant(1)) as (m, _):
             one = (builder.load(builder.gep(weight, [m])), builder.load(builder.gep(x, [m])))
-            builder.store(_multiply_add(builder, *one, builder.load(total)), total)
+            builder.store(multiply_add(builder, *one, builder.load(total)), total)
         return builder.load(total)
 
     return signature, codegen

@@ -18,6 +18,9 @@ __all__ = ["SquaredEuclidean"]
 
 FloatArray = NDArray[np.float64]
 
+#: Tables of centres with so many numbers are worked on by compiled code.
+LARGE = 100_000
+
 
 @dataclass
 class SquaredEuclidean(Distortion):
@@ -76,7 +79,7 @@ class SquaredEuclidean(Distortion):
         """Return the drift under changing weights: ratios of a bound those of the distances."""
         (M, old), (moved, new) = before, after
         ratio = new.theta / old.theta
-        shift = np.sqrt(np.einsum("hm,m->h", (moved - M) ** 2, new.theta))
+        shift = np.sqrt(_squared_shifts(M, moved, new.theta))
         return Drift(float(np.sqrt(ratio.max())), float(np.sqrt(ratio.min())), shift)
 
     def pair(self, rows: Rows, i: Any, j: Any, metric: Metric) -> FloatArray:
@@ -128,12 +131,23 @@ class SquaredEuclidean(Distortion):
 
 def _weighted_spread(weight: FloatArray, M: FloatArray, sums: FloatArray) -> FloatArray:
     """Return Σ_h n_h μ_h² − 2 s_h∘μ_h; by compiled code where the table is large."""
-    if M.size < 100_000:
+    if M.size < LARGE:
         return (M * (weight[:, None] * M - 2.0 * sums)).sum(axis=0)
     from .._kernels.centres import dispersion
 
     out = np.empty(M.shape[1])
     spread(lambda a, b: dispersion(weight, M, sums, a, b, out), M.shape[1], 2048)
+    return out
+
+
+def _squared_shifts(M: FloatArray, moved: FloatArray, theta: FloatArray) -> FloatArray:
+    """Return Σ θ (μ' − μ)² of every cluster; by compiled code where the table is large."""
+    if M.size < LARGE:
+        return np.asarray(np.einsum("hm,m->h", (moved - M) ** 2, theta))
+    from .._kernels.centres import shifts
+
+    out = np.empty(len(M))
+    spread(lambda a, b: shifts(M, moved, theta, a, b, out), len(M), LARGE // M.shape[1])
     return out
 
 

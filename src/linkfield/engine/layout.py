@@ -25,8 +25,10 @@ def by_label(psi: NDArray[Any], compiled: Compiled | None, dtype: Any) -> NDArra
     if compiled is None or not compiled.transposed:
         return np.ascontiguousarray(psi, dtype)
     from .._kernels.centres import transpose
+    from .._kernels.gathered import WIDTH
 
-    out = np.empty(psi.shape[::-1], dtype)
+    K, d = psi.shape
+    out = np.zeros((d, K + -K % WIDTH), dtype)
     spread(lambda a, b: transpose(psi, a, b, out), len(out), 4096)
     return out
 
