@@ -86,9 +86,20 @@ class Rows(ABC):
     def scaled(self, row: Array | None, column: Array | None) -> Rows:
         """Return diag(row) X diag(column)."""
 
-    @abstractmethod
     def range(self) -> tuple[FloatArray, FloatArray]:
         """Return the least and the greatest value of every column."""
+        if "_range" not in self.__dict__:
+            self.note_range(*self._find_range())
+        low, high = self.__dict__["_range"]
+        return low, high
+
+    def note_range(self, low: FloatArray, high: FloatArray) -> None:
+        """Keep what another pass has found the range to be."""
+        self.__dict__["_range"] = (low, high)
+
+    @abstractmethod
+    def _find_range(self) -> tuple[FloatArray, FloatArray]:
+        """Look at every value."""
 
     @abstractmethod
     def difference(self, i: Array, j: Array) -> Rows:
@@ -280,7 +291,7 @@ class DenseRows(Rows):
         X = self.X if column is None else self.X * column
         return DenseRows(X if row is None else X * row[:, None])
 
-    def range(self) -> tuple[FloatArray, FloatArray]:
+    def _find_range(self) -> tuple[FloatArray, FloatArray]:
         less = 0.0 if self.offset is None else self.offset
         return (self.base.min(axis=0) - less).astype(np.float64), (
             self.base.max(axis=0) - less
@@ -354,7 +365,7 @@ class CSRRows(Rows):
         X = self.X if column is None else (self.X @ sparse.diags_array(column)).tocsr()
         return CSRRows(X if row is None else (sparse.diags_array(row) @ X).tocsr())
 
-    def range(self) -> tuple[FloatArray, FloatArray]:
+    def _find_range(self) -> tuple[FloatArray, FloatArray]:
         low, high = self.X.min(axis=0), self.X.max(axis=0)
         return _dense(low).ravel().astype(np.float64), _dense(high).ravel().astype(np.float64)
 
@@ -429,7 +440,7 @@ class CentredCSR(Rows):
     def scaled(self, row: Array | None, column: Array | None) -> Rows:
         return DenseRows(self.dense()).scaled(row, column)
 
-    def range(self) -> tuple[FloatArray, FloatArray]:
+    def _find_range(self) -> tuple[FloatArray, FloatArray]:
         return DenseRows(self.dense()).range()
 
     def difference(self, i: Array, j: Array) -> Rows:

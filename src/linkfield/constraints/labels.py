@@ -124,6 +124,8 @@ class PartialLabels:
     def entails(self, pairs: IntArray, must: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Say which of some pairs, each of a kind, the labels entail as well."""
         known: NDArray[np.bool_] = np.isin(pairs, self.rows).all(axis=1).reshape(-1)
+        if not known.any():
+            return known
         rows, called = self._called()
         a, b = np.searchsorted(rows, pairs[known]).T
         times = np.asarray(called.sum(axis=1)).ravel()

@@ -103,6 +103,7 @@ class Cosine(Distortion):
         return Drift(1.0, 1.0, np.where(vanished, np.sqrt(2.0), shift))
 
     def pair(self, rows: Rows, i: Any, j: Any, metric: Metric) -> FloatArray:
+        rows, i, j = _ends_alone(rows, i, j)
         scale = np.asarray(self.row_scale(rows, metric), np.float64)
         product = rows.pair_products(i, j, metric.theta)
         return np.maximum(1.0 - product * scale[i] * scale[j], 0.0)
@@ -110,6 +111,7 @@ class Cosine(Distortion):
     def pair_gradient(
         self, rows: Rows, i: Any, j: Any, c: FloatArray, metric: Metric
     ) -> FloatArray:
+        rows, i, j = _ends_alone(rows, i, j)
         scale = np.asarray(self.row_scale(rows, metric), np.float64)
         cosine = 1.0 - self.pair(rows, i, j, metric)
         fall = rows.pair_product_sums(i, j, c * scale[i] * scale[j])
@@ -172,6 +174,17 @@ class Correlation(Cosine):
 
     def _largest(self, rows: Rows) -> float:
         return 2.0
+
+
+def _ends_alone(rows: Rows, i: Any, j: Any) -> tuple[Rows, Any, Any]:
+    """Return the rows that few pairs are between, and where among them the ends stand.
+
+    Whatever is asked of every row is then asked of these only.
+    """
+    if len(i) == 0 or 2 * (len(i) + len(j)) > len(rows):
+        return rows, i, j
+    ends, at = np.unique(np.concatenate([i, j]), return_inverse=True)
+    return rows.take(ends), at[: len(i)], at[len(i) :]
 
 
 def inverse_lengths(norms: NDArray[Any]) -> NDArray[Any]:

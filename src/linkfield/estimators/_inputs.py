@@ -59,6 +59,8 @@ def _canonical(X: sparse.csr_array) -> sparse.csr_array:
 
 
 def _warn_zero_rows(X: Any) -> None:
+    if not sparse.issparse(X):  # few rows begin with 0
+        X = X[X[:, 0] == 0]
     n = int((as_rows(X).lengths(np.ones(X.shape[1])) == 0).sum())
     if n:
         warnings.warn(

@@ -303,7 +303,9 @@ def _rows(recipe: Recipe, X: Any, weight: FloatArray) -> tuple[Rows, Moments]:
     def moments(rows: Rows) -> Moments:
         everyone = np.ones(len(rows), dtype=bool)
         engine = ArrayEngine(rows, weight, everyone, distortion, recipe.n_clusters)
-        return engine.moments(plain)
+        found = engine.moments(plain)
+        rows.note_range(found.low, found.high)
+        return found
 
     found = moments(rows)
     if not isinstance(distortion, SquaredEuclidean) or not isinstance(rows, DenseRows):
