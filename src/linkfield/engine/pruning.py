@@ -103,8 +103,9 @@ def _outward(drift: Drift) -> tuple[Any, ...]:
     With the largest shift of a centre, the largest of all the others, and whose the first is.
     """
     more, less, single = 1 + 1e-6, 1 - 1e-6, np.float32
-    at = int(drift.shift.argmax())
-    others = float(np.delete(drift.shift, at).max(initial=0.0))
+    at, rest = int(drift.shift.argmax()), drift.shift.copy()
+    rest[at] = 0.0
+    others = float(rest.max())
     return (
         single(drift.grow * more), single(drift.shrink * less),
         (drift.shift * more).astype(single), single(drift.shift[at] * more),

@@ -22,6 +22,9 @@ Int32Array = NDArray[np.int32]
 #: Nodes that are inserted at a time where costs are worked out on demand.
 INSERTED = 32_768
 
+#: The links of fewer nodes are sooner priced than thought about.
+FEW = 256
+
 #: So often gaps are known by bounds on their change, until all are forgotten.
 EPOCHS = 256
 
@@ -123,8 +126,8 @@ class PlainState:
 
     @property
     def needed(self) -> Int32Array:
-        """The nodes whose costs were needed."""
-        return self.visit[self.work.needed].astype(np.int32)
+        """The nodes whose costs were needed, in order."""
+        return np.sort(self._visit[self.work.needed])
 
     @property
     def labels(self) -> IntArray:
@@ -145,8 +148,8 @@ class PlainState:
     def know(self, nodes: Int32Array) -> bool:
         """Ask for what is missing of the costs of some nodes and of their links.
 
-        Who knew nothing of his labels may do with old costs of his links; returns whether there
-        was any such node.
+        Those who knew nothing of their labels may do with old costs of their links, unless they
+        are few: returns whether there were many of them.
         """
         if len(nodes) == 0 or isinstance(self.source, PottsField):
             return False
@@ -154,6 +157,8 @@ class PlainState:
         everything = bool(known.all())
         if not everything:
             self.know_labels(nodes[~known])
+            everything = len(nodes) < FEW
+        if not everything:
             nodes, since = (some[known | (since < 0)] for some in (nodes, since))
         self.know_links(nodes[since != len(self.field.most) - 1])
         return not everything
