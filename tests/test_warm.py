@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
+import weakref
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from sklearn.datasets import load_digits
 from test_laws import naive_objective, problem
 
 from linkfield import Constraints, HMRFKMeans
+from linkfield.estimation import PairTerms
 from linkfield.exceptions import InfeasibleConstraintsError
 
 Array = np.ndarray
@@ -256,3 +259,40 @@ def test_refits_go_on_after_a_fit_that_was_cut_short():
         model.fit(X)
     assert model.converged_
     assert model.objective_ == pytest.approx(whole.objective_, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"metric": "diagonal", "n_init": 2},
+        {"metric": "full", "n_init": 1},
+        {"distortion": "cosine", "metric": "diagonal", "n_init": 1},
+        {"metric": "diagonal", "n_init": 1, "warm_start": True},
+    ],
+    ids=str,
+)
+def test_a_model_that_is_gone_leaves_nothing_behind(
+    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Circles of references would keep hundreds of bytes a row until Python looks for them."""
+    made: list[Any] = []
+    plain = PairTerms.__init__
+
+    def noted(self: PairTerms, *args: Any, **kwargs: Any) -> None:
+        plain(self, *args, **kwargs)
+        made.append(weakref.ref(self))
+
+    monkeypatch.setattr(PairTerms, "__init__", noted)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 3)), rng.integers(0, 3, 300)
+    known = Constraints.from_labels(y, n_pairs=100, random_state=0)
+    gc.collect()
+    gc.disable()
+    try:
+        model = HMRFKMeans(3, random_state=0, **options).fit(X, constraints=known)
+        model.fit(X, constraints=known | Constraints(must_link=[(0, 1)]))
+        assert len(made) >= 2
+        del model
+        assert [one() for one in made] == [None] * len(made)
+    finally:
+        gc.enable()

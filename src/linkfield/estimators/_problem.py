@@ -98,6 +98,17 @@ class Problem:
         demand.costs, demand.metric = costs, metric
         return demand
 
+    def release(self) -> None:
+        """Let go of what only assignments need.
+
+        It refers to the pairs, and they to it; such a circle stays in memory until Python looks
+        for circles.
+        """
+        pairs = self.objective.pairs
+        if pairs is not None and pairs.on_demand is not None:
+            pairs.on_demand.state = None
+            pairs.on_demand = None
+
     @property
     def node(self) -> IntArray:
         """The field's node of every tied row."""

@@ -343,6 +343,9 @@ class HMRFKMeans(Choosing, Using, ClusterMixin, BaseEstimator):
                 outcome = runs(setup.problem, start, stop, rng, report)
             except InfeasibleFieldError as error:
                 raise InfeasibleConstraintsError(impossible(setup, error)) from None
+            finally:
+                if number == n_starts - 1:
+                    setup.problem.release()
             if best is None or outcome.objective < best.objective:
                 best = outcome
         assert best is not None

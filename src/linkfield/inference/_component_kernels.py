@@ -78,7 +78,7 @@ def _held(  # type: ignore[no-untyped-def]
     return sums.min() >= own + WIDER * abs(own)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True)
 def missing_members(field, work, first, last):  # type: ignore[no-untyped-def]
     """Return the nodes of whom some components have to know more: their costs, or their links'.
 

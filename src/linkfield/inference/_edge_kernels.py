@@ -185,11 +185,9 @@ def begin(field, work, broken, left, right):  # type: ignore[no-untyped-def]
     return listed[:count].copy()
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True)
 def missing(field, work, nodes):  # type: ignore[no-untyped-def]
-    """Return which of some nodes wait for a look that may have to know more.
-
-    That is their costs, or those of their links.
+    """Return which of some nodes wait for a look that may have to know more of their costs.
 
     Their neighbours may have moved to their cheapest labels by then.
     """

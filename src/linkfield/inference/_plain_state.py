@@ -79,27 +79,26 @@ class PlainState:
             labels[:] = start[self.visit]
             self.broken = kernels.broken(*self.edges, labels)
         self._before = labels.copy()
-        self.work.waiting[:] = False
-        self.work.needed[:] = False
-        self.work.sure[:] = False
-        self.work.stale[:] = False
+        for flags in (self.work.needed, self.work.sure, self.work.touched):
+            flags[:] = False
         if isinstance(self.source, CostsOnDemand):
             self._renew(self.source.costs)
         if start is not None:
             self._begin()
 
     def finish(self, start: IntArray | None) -> IntArray:
-        """Return the labels that were found from ``start``, to be known again; see also `broken`.
+        """Return the labels that were found, ``start`` itself if nothing has moved.
 
-        It is ``start`` itself if it was the best already.
+        They are known again if the next start is this very array.
         """
         f, parts, labels = self.field, self.parts, self.work.labels
         args = (f.pointer, f.neighbour, parts.edge, f.sign, labels)
         self.broken = kernels.broken_among(self.work.doubtful, *args)
+        moved = np.flatnonzero(labels != self._before)
         if start is None:
             start = self.labels
-        elif not np.array_equal(labels, self._before):
-            start, moved = start.copy(), np.flatnonzero(labels != self._before)
+        elif len(moved):
+            start = start.copy()
             start[self.visit[moved]] = labels[moved]
         self._known = start
         return start
@@ -154,14 +153,11 @@ class PlainState:
         if len(nodes) == 0 or isinstance(self.source, PottsField):
             return False
         since, known = self.field.since[nodes], self.field.place[nodes] >= 0
-        everything = bool(known.all())
-        if not everything:
-            self.know_labels(nodes[~known])
-            everything = len(nodes) < FEW
-        if not everything:
-            nodes, since = (some[known | (since < 0)] for some in (nodes, since))
-        self.know_links(nodes[since != len(self.field.most) - 1])
-        return not everything
+        self.know_labels(nodes)
+        at_once = len(nodes) < FEW or bool(known.all())
+        asked = since != len(self.field.most) - 1
+        self.know_links(nodes[asked if at_once else asked & (known | (since < 0))])
+        return not at_once
 
     def know_links(self, nodes: Int32Array) -> None:
         """Ask for what the links of some nodes cost at present."""
