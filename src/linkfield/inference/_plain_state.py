@@ -105,16 +105,17 @@ class PlainState:
 
     def _renew(self, costs: Costs) -> None:
         """Forget all costs but those that are given, and what is known of the links."""
-        f, epochs = self.field, len(self.field.most)
-        if costs.drift is None or epochs == EPOCHS:
+        f = self.field
+        if costs.drift is None or len(f.most) == EPOCHS:
             f.since[:] = -1
-            least = most = np.ones(1)
-        else:
+            f = f._replace(least=np.ones(1), most=np.ones(1))
+        elif costs.drift != (1.0, 1.0):  # else links still cost what they did
             least, most = (
                 np.append(bounds * change, 1.0)
                 for bounds, change in zip((f.least, f.most), costs.drift, strict=True)
             )
-        self.field = f = f._replace(least=least, most=most)
+            f = f._replace(least=least, most=most)
+        self.field = f
         kernels.renew(f, self.work, self._visit, costs.cheapest, costs.margin)
         if costs.nodes is None or costs.table is None or costs.noise is None:
             return
