@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from .._rows import DenseRows, Rows
 from .._structure import Structure
@@ -16,8 +15,8 @@ from ..constraints import Ties
 from ..distortions import Distortion, Metric, MPC2003Penalty, Penalty
 from ..distortions.bounds import Bound
 from ..field import EntailedLinks, PottsField, edge_costs
-from ..inference.feasible import InfeasibleFieldError
 from ..inference.on_demand import CostsOnDemand
+from .contraction import by_node, contracted
 from .entailed import entailed_gradient
 from .soft import broken_shares
 
@@ -233,31 +232,17 @@ class PairTerms:
         if not self.one_row_a_node:
             ends = ties.node[ties.pairs]
             inside = ends[:, 0] == ends[:, 1]
-            U = self._contracted(unary, ends[inside, 0], agree[inside])
+            U = contracted(unary, ties.node, ties.n_nodes, ends[inside, 0], agree[inside])
             # With one shared metric a pair inside a node costs the same under every label.
             ends, agree, differ = ends[~inside], agree[~inside], differ[~inside]
             noise = None if noise is None else np.asarray(np.bincount(ties.node, noise), float)
             cheapest = None
         links = self.links(metric)
         if not self.one_row_a_node:
-            links = _by_node(links, ties.node, ties.n_nodes)
+            links = by_node(links, ties.node, ties.n_nodes)
         if self._field is None:
             self._field = PottsField(U, ends, agree, differ, links, visit=ties.visit)
         return self._field.with_costs(U, agree, differ, links, noise, cheapest)
-
-    def _contracted(self, unary: FloatArray, node: IntArray, agree: FloatArray) -> FloatArray:
-        """Add up the costs of the rows of every node, and of the pairs inside them."""
-        member = _membership(self.ties.node, self.ties.n_nodes)
-        # 0 · inf is not a number, so forbidden labels are summed apart.
-        forbidden = np.isinf(unary)
-        U = member @ np.where(forbidden, 0.0, unary)
-        U = np.where(member @ forbidden > 0, np.inf, U)
-        if agree.ndim == 2:
-            np.add.at(U, node, agree)
-        blocked = np.flatnonzero(np.isinf(U).all(axis=1))
-        if len(blocked):
-            raise InfeasibleFieldError(blocked[:1])
-        return U
 
     def pair_costs(self, labels: IntArray, metric: Metric) -> FloatArray:
         """Return what every explicit pair costs under labels of the tied rows."""
@@ -398,23 +383,3 @@ def _cluster_shares(left: IntArray, right: IntArray, K: int) -> FloatArray:
     np.add.at(share, (e, left), 0.5)
     np.add.at(share, (e, right), 0.5)
     return share
-
-
-def _membership(node: IntArray, n_nodes: int) -> sparse.csr_array:
-    n = len(node)
-    return sparse.csr_array((np.ones(n), (node, np.arange(n))), shape=(n_nodes, n))
-
-
-def _by_node(links: EntailedLinks | None, node: IntArray, n_nodes: int) -> EntailedLinks | None:
-    """Sum the rows of every node up."""
-    if links is None:
-        return None
-    block = np.full(n_nodes, -1, dtype=np.int64)
-    block[node] = links.block
-    node_blocks = np.column_stack([node[links.node_blocks[:, 0]], links.node_blocks[:, 1]])
-    node_blocks = np.unique(node_blocks, axis=0)
-    size = np.bincount(node, minlength=n_nodes).astype(np.float64)
-    b = np.array([np.bincount(node, row, minlength=n_nodes) for row in links.b])
-    member = _membership(node, n_nodes)
-    z: list[Rows] = [DenseRows(part.sums(member)) for part in links.z]
-    return EntailedLinks(block, links.block_pairs, node_blocks, links.weight, size, b, z, links.top)

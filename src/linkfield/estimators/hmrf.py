@@ -278,7 +278,10 @@ class HMRFKMeans(Choosing, Using, ClusterMixin, BaseEstimator):
         with threads(self.n_jobs), single_blas:
             recipe = self._recipe(d, choice.metric)
             setup = Setup.of(recipe, X, weight, self._effective(known), absolute)
-            outcome = self._best_run(setup, rng)
+            try:
+                outcome = self._best_run(setup, rng)
+            finally:
+                setup.problem.release()
             self._store(X, setup, outcome)
         self._store_choice(choice)
         return self
@@ -343,9 +346,6 @@ class HMRFKMeans(Choosing, Using, ClusterMixin, BaseEstimator):
                 outcome = runs(setup.problem, start, stop, rng, report)
             except InfeasibleFieldError as error:
                 raise InfeasibleConstraintsError(impossible(setup, error)) from None
-            finally:
-                if number == n_starts - 1:
-                    setup.problem.release()
             if best is None or outcome.objective < best.objective:
                 best = outcome
         assert best is not None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ._edge_kernels import GAIN
+from ._plain_field import GAIN
 
 __all__ = ["missing_in_chains", "swap"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ._edge_kernels import GAIN, WIDER
+from ._plain_field import GAIN, WIDER
 
 __all__ = ["missing_members", "sweep_components"]
 

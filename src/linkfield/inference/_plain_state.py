@@ -11,6 +11,7 @@ from ..field import PottsField
 from . import _edge_kernels as kernels
 from ._chain_kernels import missing_in_chains, swap
 from ._component_kernels import missing_members, sweep_components
+from ._plain_field import PlainField, Work
 from ._relabel_kernels import rename, restive
 from .on_demand import Costs, CostsOnDemand
 
@@ -54,11 +55,11 @@ class PlainState:
             noise, gap = np.zeros(n), np.zeros(m)
             sign = np.where(source.must, -1, 1).astype(np.int8)
             since = np.full(n, -1, dtype=np.int32)
-        self.field = kernels.PlainField(
+        self.field = PlainField(
             table, place, cheapest, margin, noise, parts.pointer, parts.neighbour, sign[parts.edge],
             gap, since, np.ones(1), np.ones(1),
         )  # fmt: skip
-        self.work = kernels.Work(
+        self.work = Work(
             np.empty(n, dtype=np.int32), np.zeros(n, dtype=bool), np.zeros(n, dtype=bool),
             np.zeros(n, dtype=bool), np.zeros(n, dtype=bool), np.zeros(n, dtype=bool),
             np.ones(n, dtype=bool), np.zeros(len(parts.starts) - 1, dtype=bool), parts.starts,
