@@ -17,9 +17,12 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ._plain_field import GAIN, WIDER
+from ._plain_field import GAIN, WIDER, PlainField, Work
 
+# PlainField and Work stood here: numba's caches of that time look for them under these names.
 __all__ = [
+    "PlainField",
+    "Work",
     "begin",
     "broken",
     "broken_among",
