@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .constraints._normal import stable_order
 from .constraints.closure import must_components
 
 __all__ = ["Compact", "Structure", "by_group"]
@@ -39,7 +40,7 @@ def by_group(group: IntArray, n_groups: int) -> tuple[IntArray, IntArray]:
     """Return where each group's entries start in the second array, and the entries by group."""
     pointer = np.zeros(n_groups + 1, dtype=np.int64)
     np.cumsum(np.bincount(group, minlength=n_groups), out=pointer[1:])
-    return pointer, np.argsort(group, kind="stable")
+    return pointer, stable_order(group)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Hashable, Sequence
 from decimal import Decimal
@@ -19,6 +20,8 @@ __all__ = [
     "merge_duplicates",
     "positions_of",
     "readable",
+    "stable_order",
+    "with_smaller_first",
 ]
 
 _UNKNOWN = re.compile(r"\s*(-1(\.0*)?)?\s*")
@@ -114,6 +117,25 @@ def places(among: IntArray, positions: IntArray) -> IntArray:
     return place[positions]
 
 
+def stable_order(numbers: IntArray) -> IntArray:
+    """Return the order that sorts numbers >= 0, those that are equal as they stand.
+
+    Each with its place behind it, in one number: those sort many times faster.
+    """
+    bits = len(numbers).bit_length()
+    if len(numbers) == 0 or int(numbers.max()) >> (62 - bits):
+        return np.argsort(numbers, kind="stable")
+    joined = (numbers.astype(np.int64) << bits) | np.arange(len(numbers))
+    joined.sort()
+    joined &= (1 << bits) - 1
+    return joined
+
+
+def with_smaller_first(pairs: IntArray) -> IntArray:
+    """Return pairs, each with its smaller end first."""
+    return np.column_stack([np.minimum(*pairs.T), np.maximum(*pairs.T)])
+
+
 def unique_rows(columns: IntArray) -> tuple[IntArray, IntArray]:
     """Return the distinct rows of a table of numbers >= 0, sorted, and where each is first.
 
@@ -121,14 +143,16 @@ def unique_rows(columns: IntArray) -> tuple[IntArray, IntArray]:
     """
     if len(columns) == 0:
         return columns, np.empty(0, dtype=np.int64)
-    width = columns.max(axis=0).astype(object) + 1
-    if np.prod(width) >= 2**62:  # too many to count with one number
+    width = [int(column.max()) + 1 for column in columns.T]
+    if math.prod(width) >= 2**62:  # too many to count with one number
         rows, first = np.unique(columns, axis=0, return_index=True)
         return rows, first
     key = columns[:, 0].astype(np.int64)
     for k in range(1, columns.shape[1]):
-        key = key * int(width[k]) + columns[:, k]
-    _, first = np.unique(key, return_index=True)
+        key = key * width[k] + columns[:, k]
+    order = stable_order(key)
+    key = key[order]
+    first = order[np.r_[True, key[1:] != key[:-1]]]
     return columns[first], first
 
 
@@ -136,18 +160,25 @@ def merge_duplicates(
     pairs: IntArray, weight: FloatArray, source: NDArray[np.object_], merge: str
 ) -> tuple[IntArray, FloatArray, NDArray[np.object_]]:
     """Sort pairs, each with its smaller end first, and merge those given more than once."""
-    ordered = np.sort(pairs, axis=1)
-    order = np.lexsort((ordered[:, 1], ordered[:, 0]))
+    ordered = with_smaller_first(pairs)
+    if _rising(ordered).all():
+        return ordered, weight.copy(), source.copy()
+    order = stable_order(ordered[:, 1])
+    order = order[stable_order(ordered[order, 0])]
     ordered, weight, source = ordered[order], weight[order], source[order]
-    if len(ordered) == 0:
-        return ordered, weight, source
-    first = np.r_[True, (ordered[1:] != ordered[:-1]).any(axis=1)]
-    starts = np.flatnonzero(first)
+    starts = np.flatnonzero(_rising(ordered))
     combine = np.maximum if merge == "max" else np.add
     weight = combine.reduceat(weight, starts)
     if len(starts) < len(ordered):
         source = _joined_sources(source, starts)
     return ordered[starts], weight, source if len(source) == len(starts) else source[starts]
+
+
+def _rising(pairs: IntArray) -> NDArray[np.bool_]:
+    """Say of every pair whether it comes after the one before it in order; of the first, that."""
+    a, b = pairs.T
+    after = (a[1:] > a[:-1]) | ((a[1:] == a[:-1]) & (b[1:] > b[:-1]))
+    return np.r_[np.ones(min(len(a), 1), dtype=bool), after]
 
 
 def _joined_sources(source: NDArray[np.object_], starts: IntArray) -> NDArray[np.object_]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..exceptions import ConstraintWarning, ContradictionError
-from ._normal import IntArray, unique_rows
+from ._normal import IntArray, distinct, stable_order, unique_rows, with_smaller_first
 from .closure import Closure
 
 __all__ = ["Blocks"]
@@ -52,17 +52,19 @@ class Blocks:
             closed.class_component,
             n_components + np.arange(n_classes),
         )
-        numbers, block = np.unique(key, return_inverse=True)
+        numbers = distinct(key)
+        number = np.full(n_components + n_classes + n, -1)
+        number[numbers] = np.arange(len(numbers))
         a, b = np.triu_indices(n_classes, k=1)
         edges = np.concatenate(
             [
-                closed.apart[trusted[closed.apart].all(axis=1)],
+                closed.apart[trusted[closed.apart[:, 0]] & trusted[closed.apart[:, 1]]],
                 np.column_stack([class_key[a], class_key[b]]),
             ]
         )
-        edges = edges[np.isin(edges, numbers).all(axis=1)]
-        edges, _ = unique_rows(np.sort(np.searchsorted(numbers, edges), axis=1))
-        return cls(block.astype(np.int64), edges)
+        ends = with_smaller_first(number[edges])
+        edges, _ = unique_rows(ends[ends[:, 0] >= 0])
+        return cls(number[key], edges)
 
     @property
     def sizes(self) -> IntArray:
@@ -78,15 +80,15 @@ class Blocks:
 
     def layout(self) -> tuple[IntArray, IntArray]:
         """Return the rows sorted by block and where each block begins."""
-        return np.argsort(self.block, kind="stable"), np.r_[0, np.cumsum(self.sizes)]
+        return stable_order(self.block), np.r_[0, np.cumsum(self.sizes)]
 
     def tabled(self, table: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """Return each row's table, pairs of tables apart, and (row, table) apart."""
         number = np.full(len(self.sizes), -1, dtype=np.int64)
         number[table] = np.arange(len(table))
         ends = number[self.apart]
-        both = (ends >= 0).all(axis=1)
-        one = (ends >= 0).any(axis=1) & ~both
+        left, right = (ends >= 0).T
+        both, one = left & right, left ^ right
         order, starts = self.layout()
         swap = ends[one][:, 0] >= 0
         edges = np.where(swap[:, None], self.apart[one][:, ::-1], self.apart[one])

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
-from ._normal import IntArray, places, unique_rows
+from ._normal import IntArray, places, stable_order, unique_rows, with_smaller_first
 from .labels import PartialLabels
 from .pairs import PAIR_BUDGET, Constraints, check_budget
 
@@ -36,9 +36,9 @@ def must_components(n_nodes: int, must: IntArray) -> IntArray:
     count, component = connected_components(graph.tocsr(), directed=False)
     first = np.empty(count, dtype=np.int64)
     first[component[::-1]] = np.arange(n_nodes)[::-1]  # what is written last stays
-    rank = np.empty(count, dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(count)
-    return rank[component]
+    leads = np.zeros(n_nodes, dtype=np.int64)
+    leads[first] = 1
+    return (np.cumsum(leads) - 1)[first][component]
 
 
 def _few_components(n_nodes: int, must: IntArray) -> IntArray:
@@ -86,17 +86,16 @@ class Closure:
     @classmethod
     def of(cls, constraints: Constraints) -> Closure:
         """Compute the closure of constraints."""
-        table, labels = constraints.pairs(labels=False), constraints.labels
+        labels, is_must = constraints.labels, constraints._must
         rows = constraints.tied_rows()
         n_rows, n_classes = len(rows), len(labels.classes)
-        ends = places(rows, np.column_stack([table["a"], table["b"]]))
-        is_must = table["kind"] == "must"
+        ends = places(rows, constraints._pairs)
         # A class is a node of its own, joined to its rows: a star instead of a clique.
         star = np.column_stack([np.searchsorted(rows, labels.rows), n_rows + labels.codes])
         component = must_components(n_rows + n_classes, np.concatenate([ends[is_must], star]))
         cannot = component[ends[~is_must]]
         between = component[n_rows + _all_pairs(n_classes)]
-        edges = np.sort(np.concatenate([cannot, between]), axis=1)
+        edges = with_smaller_first(np.concatenate([cannot, between]))
         inside = edges[:, 0] == edges[:, 1]
         contradictory = np.zeros(int(component.max(initial=-1)) + 1, dtype=bool)
         contradictory[edges[inside, 0]] = True
@@ -132,7 +131,7 @@ class Closure:
 
     @cached_property
     def _members(self) -> tuple[IntArray, IntArray]:
-        order = np.argsort(self.component, kind="stable")
+        order = stable_order(self.component)
         starts = np.r_[0, np.cumsum(self.sizes)]
         return order, starts
 
@@ -178,7 +177,7 @@ class Closure:
         sources[: len(given)] = None
         sources[: len(self.constraints._source)] = self.constraints._source
         # The given pair stands first, and it is the one that is kept.
-        key = np.column_stack([np.sort(ends, axis=1), is_must])
+        key = np.column_stack([with_smaller_first(ends), is_must])
         _, first = unique_rows(key)
         return self.constraints._with(
             pairs=ends[first],

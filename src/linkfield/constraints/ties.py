@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import ContradictionError
-from ._normal import FloatArray, IntArray, places, unique_rows
+from ._normal import FloatArray, IntArray, places, unique_rows, with_smaller_first
 from .blocks import Blocks
 from .closure import Closure, between, must_components, within
 from .labels import PartialLabels
@@ -106,7 +106,10 @@ class Ties:
         """
         least = np.full(self.n_nodes, np.inf)
         np.minimum.at(least, self.node, keys)
-        return replace(self, visit=np.argsort(least, kind="stable"))
+        visit = np.argsort(least)
+        if (least[visit[1:]] == least[visit[:-1]]).any():  # those stay as they stand
+            visit = np.argsort(least, kind="stable")
+        return replace(self, visit=visit)
 
 
 def tie(
@@ -138,9 +141,8 @@ def tie(
     _check_closure(closure)
     closed = constraints.closure()
     scaled = constraints.scaled(constraint_weight)
-    given = scaled.pairs(labels=False)
-    ends = places(closed.rows, np.column_stack([given["a"], given["b"]]))
-    must, weight = given["kind"] == "must", given["weight"].copy()
+    ends = places(closed.rows, scaled._pairs)
+    must, weight = scaled._must, scaled._weight.copy()
     node = _hard_nodes(scaled, closed, ends[must & np.isinf(weight)])
     _check_hard(scaled, closed, node, ends[~must & np.isinf(weight)])
     # Hard pairs need no closure: contraction and hard cannot-links say all that it would add.
@@ -222,7 +224,7 @@ def _crossed(blocks: Blocks, node: IntArray) -> IntArray:
     several = np.bincount(pairs[:, 0])[pairs[:, 0]] > 1
     crossed = np.zeros(n, dtype=bool)
     crossed[pairs[several, 1]] = True
-    touched = crossed[blocks.apart].any(axis=1)
+    touched = crossed[blocks.apart[:, 0]] | crossed[blocks.apart[:, 1]]
     return np.union1d(np.flatnonzero(crossed), blocks.apart[touched])
 
 
@@ -239,7 +241,7 @@ def _written_out(
     small = np.ones(len(size), dtype=bool)
     small[table] = False
     inside = np.flatnonzero(small & (size > 1))
-    edges = blocks.apart[small[blocks.apart].all(axis=1)]
+    edges = blocks.apart[small[blocks.apart[:, 0]] & small[blocks.apart[:, 1]]]
     n_pairs = (size[inside] * (size[inside] - 1) // 2).sum()
     n_pairs += (size[edges[:, 0]] * size[edges[:, 1]]).sum()
     check_budget(int(n_pairs), "the constraints entail", budget)
@@ -260,7 +262,7 @@ def _merged(
     if len(table):
         covered = _in_tables(ends, must, blocks, table)
         weight = weight - np.where(covered, entailed_weight, 0.0)
-    pairs = np.sort(np.concatenate([ends, explicit[0]]), axis=1)
+    pairs = with_smaller_first(np.concatenate([ends, explicit[0]]))
     kind = np.r_[must, explicit[1]]
     weights = np.r_[weight, np.full(len(explicit[0]), entailed_weight)]
     _, first = unique_rows(np.column_stack([pairs, kind]))
