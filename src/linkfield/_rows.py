@@ -206,9 +206,13 @@ class Rows(ABC):
         one = getattr(pairs, f"{'sparse' if rows.transposed else 'dense'}_{kind}")
         d = self.shape[1]
         least = max(256, 400_000 // max(d, 1), d // 8)
-        parts = spread(lambda first, last: one(rows.X, i, j, c, first, last, np.zeros(d)), len(i),
-                       least)  # fmt: skip
-        return np.asarray(sum(parts, total))
+
+        def sums(first: int, last: int) -> FloatArray:
+            mine = np.zeros(d)
+            one(rows.X, i, j, c, first, last, mine)
+            return mine
+
+        return np.asarray(sum(spread(sums, len(i), least), total))
 
     def _pair_compiled(self, kind: str) -> Compiled | None:
         rows = self.compiled

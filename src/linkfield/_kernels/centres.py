@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from numba import njit
+from .compiling import inner
 
 __all__ = ["dispersion", "shifts", "transpose"]
 
-_compiled = njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
 
 TILE = 32
 
 
-@_compiled
+@inner
 def dispersion(weight, M, sums, first, last, out):  # type: ignore[no-untyped-def]
     """Set Σ_h n_h μ² − 2 s μ for the features from ``first`` to ``last``."""
     for m in range(first, last):
@@ -22,7 +21,7 @@ def dispersion(weight, M, sums, first, last, out):  # type: ignore[no-untyped-de
             out[m] += M[h, m] * (v * M[h, m] - 2.0 * sums[h, m])
 
 
-@_compiled
+@inner
 def shifts(M, moved, theta, first, last, out):  # type: ignore[no-untyped-def]
     """Set Σ θ (μ' − μ)² of the clusters from ``first`` to ``last``."""
     for h in range(first, last):
@@ -33,7 +32,7 @@ def shifts(M, moved, theta, first, last, out):  # type: ignore[no-untyped-def]
         out[h] = total
 
 
-@_compiled
+@inner
 def transpose(table, first, last, out):  # type: ignore[no-untyped-def]
     """Write features ``first`` to ``last`` of a (K, d) table into one of (d, K), tile by tile."""
     K = table.shape[0]

@@ -8,8 +8,8 @@ needs no centres, or only candidates for some, is in :mod:`linkfield._kernels.de
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from .compiling import exact, inner, inner_exact
 from .dense_sums import CHUNK, fetch, gradient, keys, lengths, moments, seed, transfer
 from .layout import WIDER, label_of, loosened, new_bounds, sure_margin
 from .tiles import TILE, nearest, product, products, room_for
@@ -25,11 +25,8 @@ __all__ = [
     "transfer",
 ]
 
-_compiled = njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
-_exact = njit(nogil=True, cache=True, error_model="numpy")
 
-
-@_exact
+@inner_exact
 def _next_rows(X, offset, at, last, buffer, index):  # type: ignore[no-untyped-def]
     """Copy the next rows, centred; return where it ended and how many there are."""
     m = min(CHUNK, last - at)
@@ -40,7 +37,7 @@ def _next_rows(X, offset, at, last, buffer, index):  # type: ignore[no-untyped-d
     return at + m, m
 
 
-@_compiled
+@inner
 def _unsure_rows(  # type: ignore[no-untyped-def]
     X, offset, centres, theta, directional, error, ceiling, labels, weight, at, last, tied_rows,
     cheapest, margin, slot, upper, lower, grow, shrink, shift, largest, second, far, buffer, index,
@@ -86,7 +83,7 @@ def _unsure_rows(  # type: ignore[no-untyped-def]
     return at, m
 
 
-@_exact
+@inner_exact
 def _settle(terms, chunk, m, index, best, second, label, own, bound, labels, moved):  # type: ignore[no-untyped-def]
     """Find the free rows of a chunk whose label changes; return how many.
 
@@ -111,7 +108,7 @@ def _settle(terms, chunk, m, index, best, second, label, own, bound, labels, mov
     return n_moved
 
 
-@_compiled
+@inner
 def _note_bounds(  # type: ignore[no-untyped-def]
     theta, directional, error, ceiling, m, index, chunk, best, second, own, upper, lower
 ):  # fmt: skip
@@ -126,42 +123,34 @@ def _note_bounds(  # type: ignore[no-untyped-def]
         upper[i], lower[i] = new_bounds(directional, error, ceiling, length, own[c], other)
 
 
-@_exact
-def _tied_in(rows, index, m, t, which):  # type: ignore[no-untyped-def]
-    """Write down which rows of a chunk are tied, from the t-th tied row on; return how many."""
-    count = 0
+@inner_exact
+def _tied_in(rows, index, m, which, rank):  # type: ignore[no-untyped-def]
+    """Write down which rows of a chunk are tied, and as which of the tied rows; return how many."""
+    count, t = 0, np.searchsorted(rows, index[0])
     if index[m - 1] - index[0] == m - 1:  # all rows from the first to the last are there
-        stop = np.searchsorted(rows, index[m - 1] + 1)
-        for k in range(t, stop):
-            which[count] = rows[k] - index[0]
-            count += 1
+        count = np.searchsorted(rows, index[m - 1] + 1) - t
+        for k in range(count):
+            which[k], rank[k] = rows[t + k] - index[0], t + k
         return count
     for c in range(m):
         while t < rows.shape[0] and rows[t] < index[c]:
             t += 1
         if t < rows.shape[0] and rows[t] == index[c]:
-            which[count] = c
+            which[count], rank[count] = c, t
             count += 1
     return count
 
 
-@_compiled
+@inner
 def _note_tied(  # type: ignore[no-untyped-def]
-    theta, directional, ceiling, longest, epsilon, count, which, index, chunk, best, second, label,
-    weight, rows, cheapest, margin, slot, t, wanted, into, n_wanted,
+    theta, directional, ceiling, longest, epsilon, count, which, rank, index, chunk, best, second,
+    label, weight, cheapest, margin,
 ):  # fmt: skip
-    """Note the cheapest label of a chunk's tied rows, and by how much it is that for certain.
-
-    Returns how many rows have to write down all costs by now: those of ``wanted``, ``into`` what.
-    """
-    zero = chunk.dtype.type(0.0)
-    lengths = directional or longest < 0
+    """Note the cheapest label of a chunk's tied rows, and by how much it is that for certain."""
+    lengths, zero = directional or longest < 0, chunk.dtype.type(0.0)
     for k in range(count):
-        c = which[k]
-        i = index[c]
-        while rows[t] < i:
-            t += 1
-        length, factor = np.float64(longest), weight[i]
+        c, t = which[k], rank[k]
+        length, factor = np.float64(longest), weight[index[c]]
         if lengths:
             total = zero
             for m in range(theta.shape[0]):
@@ -170,21 +159,37 @@ def _note_tied(  # type: ignore[no-untyped-def]
         if directional:
             factor = factor / np.sqrt(length) if length > 0 else 0.0
         noise = 8.0 * epsilon * (abs(best[c]) + length + ceiling)
-        cheapest[t] = label[c]
         other = np.float64(second[c])  # infinite if there is one label only
+        cheapest[t] = label[c]
         margin[t] = max(factor * (other - best[c] - noise), 0.0) if other < np.inf else 0.0
-        if slot.shape[0] > 0 and slot[t] >= 0:
-            wanted[n_wanted], into[n_wanted] = i, slot[t]
-            n_wanted += 1
+
+
+@inner_exact
+def _want(count, which, rank, index, chunk, slot, wanted, into, kept, n_wanted):  # type: ignore[no-untyped-def]
+    """List the tied rows of a chunk that have to write down all their costs, and where.
+
+    They are copied while they are at hand. Returns how many are listed by now.
+    """
+    for k in range(count):
+        if slot[rank[k]] < 0:
+            continue
+        wanted[n_wanted], into[n_wanted] = index[which[k]], slot[rank[k]]
+        for m in range(chunk.shape[1]):
+            kept[n_wanted, m] = chunk[which[k], m]
+        n_wanted += 1
     return n_wanted
 
 
-@_compiled
+@inner
 def _write_costs(  # type: ignore[no-untyped-def]
     g, theta, directional, ceiling, epsilon, P, m, index, into, chunk, weight, table, noise, shift,
-    factor,
+    factor, best,
 ):  # fmt: skip
     """Write what every label costs some rows, and how far that may be off."""
+    best[:] = np.inf
+    for h in range(P.shape[0]):  # label by label: the products are laid out that way
+        for c in range(m):
+            best[c] = min(best[c], g[h] - P[h, c])
     for c in range(m):
         length = P.dtype.type(0.0)
         for k in range(theta.shape[0]):
@@ -194,41 +199,37 @@ def _write_costs(  # type: ignore[no-untyped-def]
         if directional:
             factor[c] = v / np.sqrt(np.float64(length)) if length > 0 else 0.0
             shift[c], length = v, P.dtype.type(1.0)
-        best = g[0] - P[0, c]
-        for h in range(1, P.shape[0]):
-            best = min(best, g[h] - P[h, c])
-        noise[into[c]] = v * 8.0 * epsilon * (abs(best) + length + ceiling)
-    # Label by label: the products are laid out that way.
-    for h in range(P.shape[0]):
-        top = np.float64(g[h])
-        for c in range(m):
-            table[into[c], h] = shift[c] + factor[c] * (top - P[h, c])
+        noise[into[c]] = v * 8.0 * epsilon * (abs(best[c]) + length + ceiling)
+    for c in range(m):  # row by row: so is the table
+        row = into[c]
+        for h in range(P.shape[0]):
+            table[row, h] = shift[c] + factor[c] * (np.float64(g[h]) - P[h, c])
 
 
-@_exact
-def _costs_of(X, offset, terms, weight, m, index, into, table, noise, buffer):  # type: ignore[no-untyped-def]
-    """Write the costs of some rows anywhere in the data, no more than the buffer can hold."""
-    for c in range(m):
-        fetch(X, offset, index[c], buffer[c])
-    P = np.empty((terms.psi.shape[0], (m + TILE - 1) // TILE * TILE), X.dtype)
-    products(buffer, m - 1, terms.psi, np.empty(room_for(P.shape[0]), X.dtype), P)
+@exact
+def _costs_of(terms, weight, m, index, into, chunk, table, noise):  # type: ignore[no-untyped-def]
+    """Write what every label costs the first m rows of a chunk."""
+    P = np.empty((terms.psi.shape[0], (m + TILE - 1) // TILE * TILE), chunk.dtype)
+    products(chunk, m - 1, terms.psi, np.empty(room_for(P.shape[0]), chunk.dtype), P)
     _write_costs(
         terms.g, terms.theta, terms.directional, terms.ceiling, terms.epsilon, P, m, index, into,
-        buffer, weight, table, noise, np.empty(m), np.empty(m),
+        chunk, weight, table, noise, np.empty(m), np.empty(m), np.empty(m, chunk.dtype),
     )  # fmt: skip
 
 
-@_exact
+@exact
 def costs(X, offset, terms, weight, rows, first, last, table, noise):  # type: ignore[no-untyped-def]
     """Write what every label costs some rows, up to f(x) where the terms do not hold it."""
     buffer = np.empty((CHUNK, X.shape[1]), X.dtype)
     for at in range(first, last, CHUNK):
         stop = min(at + CHUNK, last)
-        _costs_of(X, offset, terms, weight, stop - at, rows[at:stop], np.arange(at, stop), table,
-                  noise, buffer)  # fmt: skip
+        for c in range(stop - at):
+            fetch(X, offset, rows[at + c], buffer[c])
+        into = np.arange(at, stop)
+        _costs_of(terms, weight, stop - at, rows[at:stop], into, buffer, table, noise)
 
 
-@_compiled
+@inner
 def _enter_moved(  # type: ignore[no-untyped-def]
     theta, directional, n_moved, moved, index, chunk, label, labels, weight, count, total, sums
 ):  # fmt: skip
@@ -256,7 +257,7 @@ def _enter_moved(  # type: ignore[no-untyped-def]
                 sums[old, m] -= factor * chunk[c, m]
 
 
-@_exact
+@exact
 def assign(  # type: ignore[no-untyped-def]
     X, offset, terms, weight, labels, edges, first, last, tied, fused, sums, probe, bounds, found
 ):  # fmt: skip
@@ -271,13 +272,13 @@ def assign(  # type: ignore[no-untyped-def]
     gather = offset.shape[0] > 0 or probe.test or bounds.test
     buffer = np.empty((CHUNK if gather else 1, d), X.dtype)
     index, moved = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int64)
-    which = np.empty(CHUNK, np.int64)
+    which, rank = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int64)
     room, own = np.empty(room_for(terms.psi.shape[0]), X.dtype), np.empty(CHUNK, X.dtype)
     best, second = np.empty(CHUNK, X.dtype), np.empty(CHUNK, X.dtype)
     label, bound = np.empty(CHUNK, np.int32), np.zeros(CHUNK, np.bool_)
     # Rows whose costs are wanted wait here until a chunk of them might be full.
     wanted, into, n_wanted = np.empty(2 * CHUNK, np.int64), np.empty(2 * CHUNK, np.int64), 0
-    fetched = np.empty((2 * CHUNK if tied.slot.shape[0] > 0 else 0, d), X.dtype)
+    kept = np.empty((2 * CHUNK if tied.slot.shape[0] > 0 else 0, d), X.dtype)
     for b in range(first, last):
         at, end, changed, seen = edges[b], edges[b + 1], 0, 0
         keep, test = (probe.keep, probe.test) if b == 0 else (bounds.keep, bounds.test)
@@ -305,16 +306,18 @@ def assign(  # type: ignore[no-untyped-def]
             seen += m
             nearest(chunk, m - 1, terms.psi, terms.g, room, best, second, label)
             bound[:m] = False
-            t = np.searchsorted(tied.rows, index[0])
-            n_tied = _tied_in(tied.rows, index, m, t, which)
+            n_tied = _tied_in(tied.rows, index, m, which, rank)
             if n_tied > 0:
                 for k in range(n_tied):
                     bound[which[k]] = True
-                n_wanted = _note_tied(
+                _note_tied(
                     terms.theta, terms.directional, terms.ceiling, terms.longest, terms.epsilon,
-                    n_tied, which, index, chunk, best, second, label, weight, tied.rows,
-                    tied.cheapest, tied.margin, tied.slot, t, wanted, into, n_wanted,
+                    n_tied, which, rank, index, chunk, best, second, label, weight, tied.cheapest,
+                    tied.margin,
                 )  # fmt: skip
+                if tied.slot.shape[0] > 0:
+                    n_wanted = _want(n_tied, which, rank, index, chunk, tied.slot, wanted, into,
+                                     kept, n_wanted)  # fmt: skip
             n_moved = _settle(
                 terms, chunk, m, index, best, second, label, own, bound, labels, moved
             )  # fmt: skip
@@ -332,9 +335,8 @@ def assign(  # type: ignore[no-untyped-def]
                 labels[index[moved[k]]] = label[moved[k]]
             changed += n_moved
             if n_wanted > CHUNK:
-                _costs_of(X, offset, terms, weight, n_wanted, wanted, into, tied.table,
-                          tied.noise, fetched)  # fmt: skip
+                _costs_of(terms, weight, n_wanted, wanted, into, kept, tied.table, tied.noise)
                 n_wanted = 0
         found[b, 0], found[b, 1] = changed, end - edges[b] - seen
     if n_wanted > 0:
-        _costs_of(X, offset, terms, weight, n_wanted, wanted, into, tied.table, tied.noise, fetched)
+        _costs_of(terms, weight, n_wanted, wanted, into, kept, tied.table, tied.noise)

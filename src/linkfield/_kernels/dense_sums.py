@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from .compiling import compiled, inner, inner_exact
 from .tiles import TILE, products, room_for
 
 __all__ = [
@@ -21,11 +21,8 @@ __all__ = [
 #: Rows of a chunk, whole tiles; a chunk and the centres fit into the cache together.
 CHUNK = 16 * TILE
 
-_compiled = njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
-_exact = njit(nogil=True, cache=True, error_model="numpy")
 
-
-@_compiled
+@inner
 def _length(x, theta):  # type: ignore[no-untyped-def]
     """Return Σ a x²; 0 where there are no weights."""
     total = x.dtype.type(0.0)
@@ -34,7 +31,7 @@ def _length(x, theta):  # type: ignore[no-untyped-def]
     return total
 
 
-@_exact
+@inner_exact
 def fetch(X, offset, i, out):  # type: ignore[no-untyped-def]
     """Copy row i, centred."""
     if offset.shape[0] == 0:
@@ -45,7 +42,7 @@ def fetch(X, offset, i, out):  # type: ignore[no-untyped-def]
             out[m] = X[i, m] - offset[m]
 
 
-@_compiled
+@compiled
 def transfer(X, offset, theta, weight, rows, old, new, first, last, sums):  # type: ignore[no-untyped-def]
     """Move rows between the sums: out of ``old`` (-1 or empty: none), into ``new`` (-1: none).
 
@@ -79,7 +76,7 @@ def transfer(X, offset, theta, weight, rows, old, new, first, last, sums):  # ty
                 table[before, m] -= factor * x[m]
 
 
-@_compiled
+@compiled
 def moments(X, offset, theta, weight, first, last, one, two, low, high):  # type: ignore[no-untyped-def]
     """Add Σ v s x and Σ v s² x² and note the range, s = 1/‖x‖ where there are weights."""
     x = np.empty(X.shape[1], X.dtype)
@@ -97,7 +94,7 @@ def moments(X, offset, theta, weight, first, last, one, two, low, high):  # type
             high[m] = max(high[m], value)
 
 
-@_compiled
+@inner
 def gradient(X, theta, weight, labels, unit, first, last, by_cluster, squares):  # type: ignore[no-untyped-def]
     """Add Σ v cos by cluster and Σ v cos x̂² (maths.md 2.5); ``unit`` is a∘μ̂ of every cluster."""
     d = X.shape[1]
@@ -117,7 +114,7 @@ def gradient(X, theta, weight, labels, unit, first, last, by_cluster, squares): 
             squares[m] += factor * x[m] * x[m]
 
 
-@_compiled
+@compiled
 def lengths(X, offset, theta, first, last, out):  # type: ignore[no-untyped-def]
     """Set Σ a x² of every row."""
     x = np.empty(X.shape[1], X.dtype)
@@ -126,7 +123,7 @@ def lengths(X, offset, theta, first, last, out):  # type: ignore[no-untyped-def]
         out[i] = _length(x, theta)
 
 
-@_compiled
+@inner
 def keys(X, offset, direction, first, last, out):  # type: ignore[no-untyped-def]
     """Project every row; equal rows get equal numbers wherever they stand."""
     for i in range(first, last):
@@ -137,7 +134,7 @@ def keys(X, offset, direction, first, last, out):  # type: ignore[no-untyped-def
         out[i] = total
 
 
-@_compiled
+@compiled
 def seed(X, offset, psi, g, f, scale, weight, nearest, first, last, found, left):  # type: ignore[no-untyped-def]
     """Write D of rows to some candidates, and add Σ v min(nearest, D) of each to ``left``."""
     L, d = psi.shape
@@ -158,7 +155,7 @@ def seed(X, offset, psi, g, f, scale, weight, nearest, first, last, found, left)
             )  # fmt: skip
 
 
-@_compiled
+@inner
 def _offered(P, g, f, scale, weight, nearest, found):  # type: ignore[no-untyped-def]
     """Write D of some rows to one candidate; return Σ v min(nearest, D)."""
     zero, total = f.dtype.type(0.0), 0.0

@@ -14,8 +14,8 @@ twice: for the densities from the first panel to the last, for the sums from the
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from .compiling import exact, inner, inner_exact
 from .exponential import exp_negative
 
 __all__ = ["CHUNK", "collect", "expectation", "judge", "log_joint", "most_likely", "soften"]
@@ -30,15 +30,12 @@ TINY_32, TINY_64 = np.float32(1e-30), 1e-290
 #: The logarithm of a product of sums is taken before the product could overflow.
 LARGE = 1e280
 
-_compiled = njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
-_exact = njit(nogil=True, cache=True, error_model="numpy")
-
 
 # ---------------------------------------------------------------------------
 # rows, features, products
 
 
-@_exact
+@inner_exact
 def _fetch(X, offset, scale, rows, at, m, x):  # type: ignore[no-untyped-def]
     """Set x to the next m rows, centred and scaled, feature by row; 1 in the last place.
 
@@ -52,7 +49,7 @@ def _fetch(X, offset, scale, rows, at, m, x):  # type: ignore[no-untyped-def]
         x[d, c] = 1.0
 
 
-@_exact
+@inner_exact
 def _features(x, left, right, first, m, out):  # type: ignore[no-untyped-def]
     """Set a panel of features: products of the coordinates ``left`` and ``right``."""
     for f in range(out.shape[0]):
@@ -61,13 +58,13 @@ def _features(x, left, right, first, m, out):  # type: ignore[no-untyped-def]
             product[c] = one[c] * other[c]
 
 
-@_exact
+@exact
 def _room(K, width, m, dtype):  # type: ignore[no-untyped-def]
     """Return arrays for a panel of features and twice for the densities of m rows."""
     return np.empty((width, m), dtype), np.empty((K, m), dtype), np.empty((K, m), dtype)
 
 
-@_exact
+@exact
 def _densities(x, parameters, left, right, m, features, more, P):  # type: ignore[no-untyped-def]
     """Set P to ⟨parameters, features⟩; the features of the last panel are left behind."""
     width = parameters.shape[2]
@@ -80,7 +77,7 @@ def _densities(x, parameters, left, right, m, features, more, P):  # type: ignor
             P += more
 
 
-@_exact
+@exact
 def _sums(x, left, right, m, features, R, part, sums):  # type: ignore[no-untyped-def]
     """Add Σ features·r to the sums, the last panel first: its features are there already.
 
@@ -98,7 +95,7 @@ def _sums(x, left, right, m, features, R, part, sums):  # type: ignore[no-untype
 # what all components make of a row
 
 
-@_exact
+@inner_exact
 def _greatest(constant, P, m, best):  # type: ignore[no-untyped-def]
     """Add the constants to P and set the greatest of every row."""
     for c in range(m):
@@ -111,7 +108,7 @@ def _greatest(constant, P, m, best):  # type: ignore[no-untyped-def]
             best[c] = value if value > best[c] else best[c]
 
 
-@_exact
+@inner_exact
 def _exponentials(P, m, best, total):  # type: ignore[no-untyped-def]
     """Set P to e^(P − best) and the sum of every row, which is at least 1."""
     for c in range(m):
@@ -124,7 +121,7 @@ def _exponentials(P, m, best, total):  # type: ignore[no-untyped-def]
             total[c] += value
 
 
-@_compiled
+@inner
 def _responsibilities(P, m, factor, tiny, mass):  # type: ignore[no-untyped-def]
     """Set P to the responsibilities and add their sums."""
     zero = P.dtype.type(0.0)
@@ -138,7 +135,7 @@ def _responsibilities(P, m, factor, tiny, mass):  # type: ignore[no-untyped-def]
         mass[j] += own
 
 
-@_exact
+@inner_exact
 def _log_likelihood(best, total, weight, at, m):  # type: ignore[no-untyped-def]
     """Return Σ v (best + log total); one logarithm does for many rows where all weigh the same."""
     likelihood = 0.0
@@ -156,7 +153,7 @@ def _log_likelihood(best, total, weight, at, m):  # type: ignore[no-untyped-def]
     return likelihood + np.log(product)
 
 
-@_exact
+@inner_exact
 def soften(constant, P, at, m, weight, grouped, tiny, best, total, table, mass):  # type: ignore[no-untyped-def]
     """Turn the log densities of the rows from ``at`` into responsibilities; return Σ log p(x).
 
@@ -180,7 +177,7 @@ def soften(constant, P, at, m, weight, grouped, tiny, best, total, table, mass):
     return likelihood
 
 
-@_exact
+@inner_exact
 def judge(constant, P, at, m, best, total, label, density):  # type: ignore[no-untyped-def]
     """Write the likeliest component (of equals the first) and log p(x) of the rows from ``at``."""
     _greatest(constant, P, m, best)
@@ -197,7 +194,7 @@ def judge(constant, P, at, m, best, total, label, density):  # type: ignore[no-u
 # passes
 
 
-@_exact
+@exact
 def expectation(  # type: ignore[no-untyped-def]
     X, offset, scale, weight, grouped, constant, parameters, left, right, tiny, first, last, table,
     mass, sums,
@@ -220,7 +217,7 @@ def expectation(  # type: ignore[no-untyped-def]
     return likelihood
 
 
-@_exact
+@exact
 def collect(X, offset, scale, rows, R, left, right, first, last, mass, sums):  # type: ignore[no-untyped-def]
     """Add Σ r and Σ r·features of some rows with responsibilities R (any sign), in float64."""
     (n_panels, width, K), dtype = sums.shape, sums.dtype
@@ -241,7 +238,7 @@ def collect(X, offset, scale, rows, R, left, right, first, last, mass, sums):  #
         _sums(x, left, right, m, features, P, part, sums)
 
 
-@_exact
+@exact
 def log_joint(X, offset, scale, constant, parameters, left, right, first, last, table):  # type: ignore[no-untyped-def]
     """Write log π_j q_j(x) of all rows and components."""
     (_, K, width), dtype, every = parameters.shape, parameters.dtype, np.empty(0, np.int64)
@@ -258,7 +255,7 @@ def log_joint(X, offset, scale, constant, parameters, left, right, first, last, 
                 table[at + c, j] = P[j, c] + constant[j]
 
 
-@_exact
+@exact
 def most_likely(  # type: ignore[no-untyped-def]
     X, offset, scale, constant, parameters, left, right, first, last, label, density
 ):  # fmt: skip

@@ -9,6 +9,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from .compiling import inner_exact
+
 __all__ = [
     "CSR",
     "WIDER",
@@ -25,7 +27,6 @@ __all__ = [
     "sure_margin",
 ]
 
-_exact = njit(nogil=True, cache=True, error_model="numpy")
 _inlined = njit(nogil=True, cache=True, error_model="numpy", inline="always")
 
 #: Outward rounding of the bounds, which are kept in single precision.
@@ -104,7 +105,7 @@ class Bounds(NamedTuple):
     at: Any
 
 
-@_exact
+@inner_exact
 def enter(sums, v, h, sign):  # type: ignore[no-untyped-def]
     """Count a row in or out of cluster h."""
     if v > 0:
@@ -112,13 +113,13 @@ def enter(sums, v, h, sign):  # type: ignore[no-untyped-def]
     sums.weight[h] += sign * v
 
 
-@_exact
+@inner_exact
 def slack(terms, length, cost):  # type: ignore[no-untyped-def]
     """Return how far a cost may be off: some units in the last place of its terms."""
     return 4.0 * terms.epsilon * (abs(cost) + length + terms.ceiling)
 
 
-@_exact
+@inner_exact
 def label_of(size, epsilon, old, new, own, best):  # type: ignore[no-untyped-def]
     """Return the new label only where it is cheaper by more than the rounding of the two costs.
 

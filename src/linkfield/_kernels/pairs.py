@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from .compiling import compiled, exact, inner, inner_exact
 
 __all__ = [
     "broken",
@@ -18,11 +19,8 @@ __all__ = [
     "weighted_rows",
 ]
 
-_compiled = njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
-_exact = njit(nogil=True, cache=True, error_model="numpy")
 
-
-@_compiled
+@inner
 def dense_squares(X, i, j, a, first, last, out):  # type: ignore[no-untyped-def]
     """Set Σ a (x_i − x_j)² of every pair."""
     for e in range(first, last):
@@ -33,7 +31,7 @@ def dense_squares(X, i, j, a, first, last, out):  # type: ignore[no-untyped-def]
         out[e] = total
 
 
-@_compiled
+@inner
 def weighted_rows(rows, a, first, last, out):  # type: ignore[no-untyped-def]
     """Set Σ a x of every row."""
     for e in range(first, last):
@@ -43,7 +41,7 @@ def weighted_rows(rows, a, first, last, out):  # type: ignore[no-untyped-def]
         out[e] = total
 
 
-@_compiled
+@inner
 def dense_products(X, i, j, a, first, last, out):  # type: ignore[no-untyped-def]
     """Set Σ a x_i x_j of every pair."""
     for e in range(first, last):
@@ -53,28 +51,26 @@ def dense_products(X, i, j, a, first, last, out):  # type: ignore[no-untyped-def
         out[e] = total
 
 
-@_compiled
+@inner
 def dense_square_sums(X, i, j, c, first, last, out):  # type: ignore[no-untyped-def]
-    """Return Σ c (x_i − x_j)² by feature."""
+    """Add Σ c (x_i − x_j)² by feature to ``out``."""
     for e in range(first, last):
         x, y = X[i[e]], X[j[e]]
         for m in range(out.shape[0]):
             gap = np.float64(x[m]) - np.float64(y[m])
             out[m] += c[e] * gap * gap
-    return out
 
 
-@_compiled
+@inner
 def dense_product_sums(X, i, j, c, first, last, out):  # type: ignore[no-untyped-def]
-    """Return Σ c x_i∘x_j by feature."""
+    """Add Σ c x_i∘x_j by feature to ``out``."""
     for e in range(first, last):
         x, y = X[i[e]], X[j[e]]
         for m in range(out.shape[0]):
             out[m] += c[e] * np.float64(x[m]) * np.float64(y[m])
-    return out
 
 
-@_compiled
+@compiled
 def broken(left, right, must, labels):  # type: ignore[no-untyped-def]
     """Return the pairs whose ends differ though they must agree, or agree though they must not."""
     out, count = np.empty(left.shape[0], np.int64), 0
@@ -84,7 +80,7 @@ def broken(left, right, must, labels):  # type: ignore[no-untyped-def]
     return out[:count].copy()
 
 
-@_compiled
+@inner
 def _merged(X, i, j, at, bt):  # type: ignore[no-untyped-def]
     """Return the next column of two rows, the values of both there, and where to go on."""
     end_a, end_b = X.pointer[i + 1], X.pointer[j + 1]
@@ -95,7 +91,7 @@ def _merged(X, i, j, at, bt):  # type: ignore[no-untyped-def]
     return X.column[at], np.float64(X.value[at]), np.float64(X.value[bt]), at + 1, bt + 1
 
 
-@_exact
+@inner_exact
 def _spread_out(X, old, new, dense):  # type: ignore[no-untyped-def]
     """Write a row where another one stood (-1: none); everything else is zero."""
     if old >= 0:
@@ -105,7 +101,7 @@ def _spread_out(X, old, new, dense):  # type: ignore[no-untyped-def]
         dense[X.column[at]] = X.value[at]
 
 
-@_exact
+@exact
 def sparse_squares(X, i, j, a, first, last, out):  # type: ignore[no-untyped-def]
     """Set Σ a (x_i − x_j)² of every pair; quickest if pairs of one first row stand together.
 
@@ -130,7 +126,7 @@ def sparse_squares(X, i, j, a, first, last, out):  # type: ignore[no-untyped-def
         out[e] = gap + max(own - shared, 0.0)
 
 
-@_exact
+@exact
 def sparse_products(X, i, j, a, first, last, out):  # type: ignore[no-untyped-def]
     """Set Σ a x_i x_j of every pair; quickest if pairs of one first row stand together."""
     x, now = np.zeros(a.shape[0]), -1
@@ -144,23 +140,21 @@ def sparse_products(X, i, j, a, first, last, out):  # type: ignore[no-untyped-de
         out[e] = total
 
 
-@_compiled
+@inner
 def sparse_square_sums(X, i, j, c, first, last, out):  # type: ignore[no-untyped-def]
-    """Return Σ c (x_i − x_j)² by feature."""
+    """Add Σ c (x_i − x_j)² by feature to ``out``."""
     for e in range(first, last):
         at, bt = X.pointer[i[e]], X.pointer[j[e]]
         while at < X.pointer[i[e] + 1] or bt < X.pointer[j[e] + 1]:
             m, x, y, at, bt = _merged(X, i[e], j[e], at, bt)
             out[m] += c[e] * (x - y) * (x - y)
-    return out
 
 
-@_compiled
+@inner
 def sparse_product_sums(X, i, j, c, first, last, out):  # type: ignore[no-untyped-def]
-    """Return Σ c x_i∘x_j by feature."""
+    """Add Σ c x_i∘x_j by feature to ``out``."""
     for e in range(first, last):
         at, bt = X.pointer[i[e]], X.pointer[j[e]]
         while at < X.pointer[i[e] + 1] and bt < X.pointer[j[e] + 1]:
             m, x, y, at, bt = _merged(X, i[e], j[e], at, bt)
             out[m] += c[e] * x * y
-    return out

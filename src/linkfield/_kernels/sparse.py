@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from .compiling import compiled, inner
 from .gathered import row_products
 from .layout import Sums, enter, label_of, loosened, new_bounds, slack, sure_margin
 
@@ -19,10 +19,8 @@ __all__ = [
     "transfer",
 ]
 
-_compiled = njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
 
-
-@_compiled
+@inner
 def _length(X, i, theta):  # type: ignore[no-untyped-def]
     total = X.value.dtype.type(0.0)
     for at in range(X.pointer[i], X.pointer[i + 1]):
@@ -30,7 +28,7 @@ def _length(X, i, theta):  # type: ignore[no-untyped-def]
     return total
 
 
-@_compiled
+@inner
 def _products(X, i, weights, out):  # type: ignore[no-untyped-def]
     """Set ⟨x_i, ψ_h⟩ for every h; ``weights`` is (d, K), K filled up to whole registers."""
     row_products(
@@ -38,13 +36,13 @@ def _products(X, i, weights, out):  # type: ignore[no-untyped-def]
     )
 
 
-@_compiled
+@inner
 def _add(X, i, total, factor):  # type: ignore[no-untyped-def]
     for at in range(X.pointer[i], X.pointer[i + 1]):
         total[X.column[at]] += factor * X.value[at]
 
 
-@_compiled
+@inner
 def _write_costs(terms, P, best, length, scale, v, table, noise, at):  # type: ignore[no-untyped-def]
     """Write what every label costs a row, and how far that may be off."""
     for h in range(terms.g.shape[0]):
@@ -54,7 +52,7 @@ def _write_costs(terms, P, best, length, scale, v, table, noise, at):  # type: i
     noise[at] = v * 2.0 * slack(terms, size, best)
 
 
-@_compiled
+@compiled
 def _assign_block(X, terms, weight, labels, first, last, tied, fused, sums, bounds, keep, test):  # type: ignore[no-untyped-def]
     """Make the pass over one block; return how many rows changed and how many were sure."""
     K, P = terms.g.shape[0], np.empty(terms.psi.shape[1], X.value.dtype)
@@ -132,7 +130,7 @@ def _assign_block(X, terms, weight, labels, first, last, tied, fused, sums, boun
     return changed, sure
 
 
-@_compiled
+@compiled
 def assign(  # type: ignore[no-untyped-def]
     X, offset, terms, weight, labels, edges, first, last, tied, fused, sums, probe, bounds, found
 ):  # fmt: skip
@@ -145,7 +143,7 @@ def assign(  # type: ignore[no-untyped-def]
         )
 
 
-@_compiled
+@compiled
 def costs(X, offset, terms, weight, rows, first, last, table, noise):  # type: ignore[no-untyped-def]
     """Write what every label costs some rows, as with dense rows."""
     P = np.empty(terms.psi.shape[1], X.value.dtype)
@@ -164,7 +162,7 @@ def costs(X, offset, terms, weight, rows, first, last, table, noise):  # type: i
         _write_costs(terms, P, best, length, scale, v, table, noise, at)
 
 
-@_compiled
+@inner
 def transfer(X, offset, theta, weight, rows, old, new, first, last, sums):  # type: ignore[no-untyped-def]
     """Move rows between the sums, as with dense rows."""
     for at in range(first, last):
@@ -185,7 +183,7 @@ def transfer(X, offset, theta, weight, rows, old, new, first, last, sums):  # ty
             _add(X, i, sums.sums[before], -factor)
 
 
-@_compiled
+@inner
 def moments(X, offset, theta, weight, first, last, one, two, low, high):  # type: ignore[no-untyped-def]
     """Add Σ v s x and Σ v s² x² and note the range of the stored values."""
     for i in range(first, last):
@@ -201,7 +199,7 @@ def moments(X, offset, theta, weight, first, last, one, two, low, high):  # type
             high[m] = max(high[m], value)
 
 
-@_compiled
+@inner
 def gradient(X, theta, weight, labels, unit, first, last, by_cluster, squares):  # type: ignore[no-untyped-def]
     """Add Σ v cos by cluster and Σ v cos x̂², as with dense rows."""
     for i in range(first, last):
@@ -219,14 +217,14 @@ def gradient(X, theta, weight, labels, unit, first, last, by_cluster, squares): 
             squares[X.column[at]] += factor * X.value[at] * X.value[at]
 
 
-@_compiled
+@inner
 def lengths(X, offset, theta, first, last, out):  # type: ignore[no-untyped-def]
     """Set Σ a x² of every row."""
     for i in range(first, last):
         out[i] = _length(X, i, theta)
 
 
-@_compiled
+@inner
 def keys(X, offset, direction, first, last, out):  # type: ignore[no-untyped-def]
     """Project every row."""
     for i in range(first, last):
@@ -236,7 +234,7 @@ def keys(X, offset, direction, first, last, out):  # type: ignore[no-untyped-def
         out[i] = total
 
 
-@_compiled
+@compiled
 def seed(X, offset, psi, g, f, scale, weight, nearest, first, last, found, left):  # type: ignore[no-untyped-def]
     """Write D of rows to some candidates, as with dense rows; ``psi`` is (d, L)."""
     L, P = g.shape[0], np.empty(psi.shape[1], X.value.dtype)

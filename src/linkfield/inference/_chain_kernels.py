@@ -8,12 +8,13 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from .._kernels.compiling import inner_exact
 from ._plain_field import GAIN
 
 __all__ = ["missing_in_chains", "swap"]
 
 
-@njit(cache=True)
+@inner_exact
 def _chain(field, work, i, b, chain, mark):  # type: ignore[no-untyped-def]
     """Collect the nodes that swapping the labels a and b of node i and b would reach.
 
@@ -70,7 +71,7 @@ def missing_in_chains(field, work, chain, mark):  # type: ignore[no-untyped-def]
     return out[:count]
 
 
-@njit(cache=True)
+@inner_exact
 def swap(field, work, first, chain, mark, seen):  # type: ignore[no-untyped-def]
     """Swap two labels along chains of linked nodes where that gains, from node ``first`` on.
 
@@ -107,7 +108,7 @@ def swap(field, work, first, chain, mark, seen):  # type: ignore[no-untyped-def]
     return moves, labels.shape[0], 0
 
 
-@njit(cache=True)
+@inner_exact
 def _wake(field, work, i):  # type: ignore[no-untyped-def]
     """Let a node that has moved, and everything linked to it, wait for a look."""
     work.waiting[i] = True

@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from .._kernels.compiling import inner_exact
+
 __all__ = ["cliques", "odd_cycles", "one_cannot_cycles"]
 
 #: By how much a solution must fall short of a cut for it to be worth adding.
@@ -19,7 +21,7 @@ SHORT = 1e-4
 STEPS = 50_000_000
 
 
-@njit(cache=True)
+@inner_exact
 def _reach(pointer, neighbour, length, source, limit, work):  # type: ignore[no-untyped-def]
     """Find shortest ways from ``source`` to all that are nearer than ``limit``.
 
@@ -140,7 +142,7 @@ def odd_cycles(pointer, neighbour, edge, length, room):  # type: ignore[no-untyp
     return found[: start[cuts]], start[: cuts + 1]
 
 
-@njit(cache=True)
+@inner_exact
 def _fewest(q, K):  # type: ignore[no-untyped-def]
     """Return how many pairs of q points share one of K labels at least."""
     t = q // K

@@ -8,13 +8,15 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from .._kernels.compiling import inner_exact
+
 __all__ = ["ULP", "dual_value"]
 
 #: Twice the relative rounding error of one sum.
 ULP = 2.0**-52
 
 
-@njit(cache=True)
+@inner_exact
 def _add(total, c, value):  # type: ignore[no-untyped-def]
     """Add to the sum of a component: total[:, c] is sum, lost digits and sum of sizes."""
     before = total[0, c]
@@ -27,7 +29,7 @@ def _add(total, c, value):  # type: ignore[no-untyped-def]
     total[2, c] += abs(value)
 
 
-@njit(cache=True)
+@inner_exact
 def _edge_floor(agree, half, duals, e, right):  # type: ignore[no-untyped-def]
     """Return a number that no V(h, h') − δ_i(h) − δ_j(h') lies below, rounding included.
 

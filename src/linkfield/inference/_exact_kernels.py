@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from .._kernels.compiling import inner_exact
+
 __all__ = ["search_all"]
 
 
-@njit(cache=True)
+@inner_exact
 def _link(agree, differ, e, g, h):  # type: ignore[no-untyped-def]
     """Return what an edge costs whose ends have the labels g and h."""
     wide = agree.shape[1] > 1

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from .._kernels.compiling import inner, inner_exact
+
 __all__ = ["Graph", "Groups", "Links", "Tables", "Waiting", "at_home", "insert", "place_all",
            "sweep", "sweep_components"]  # fmt: skip
 
@@ -84,7 +86,7 @@ class Waiting(NamedTuple):
     block: Any
 
 
-@njit(cache=True, fastmath={"reassoc", "contract"})
+@inner
 def _dot(pointer, index, value, z, k, i, table, p, h):  # type: ignore[no-untyped-def]
     """Return ⟨z_i, table[p, h]⟩ under metric k."""
     total = 0.0
@@ -97,14 +99,14 @@ def _dot(pointer, index, value, z, k, i, table, p, h):  # type: ignore[no-untype
     return total
 
 
-@njit(cache=True, inline="always")
+@inner_exact
 def _phi(links, n, B, s, k, i, p, h):  # type: ignore[no-untyped-def]
     """Return φ of node i to all that an entry of a table sums up, under metric k."""
     product = _dot(links.z_pointer, links.z_index, links.z_value, links.z, k, i, s, p, h)
     return n[p, h] * links.b[k, i] + links.size[i] * B[p, h] - product
 
 
-@njit(cache=True, inline="always")
+@inner_exact
 def _add(links, n, B, s, p, h, k, i, sign):  # type: ignore[no-untyped-def]
     """Add node i, under metric k, to one entry of a table."""
     n[p, h] += sign * links.size[i]
@@ -112,7 +114,7 @@ def _add(links, n, B, s, p, h, k, i, sign):  # type: ignore[no-untyped-def]
     _add_row(links.z_pointer, links.z_index, links.z_value, links.z, k, i, s, p, h, sign)
 
 
-@njit(cache=True, inline="always")
+@inner_exact
 def _add_row(pointer, index, value, z, k, i, table, p, h, sign):  # type: ignore[no-untyped-def]
     if pointer.shape[0] > 0:
         for at in range(pointer[i], pointer[i + 1]):
@@ -122,7 +124,7 @@ def _add_row(pointer, index, value, z, k, i, table, p, h, sign):  # type: ignore
             table[p, h, m] += sign * z[k, i, m]
 
 
-@njit(cache=True)
+@inner_exact
 def _shift(links, tables, i, label, sign):  # type: ignore[no-untyped-def]
     """Enter (+1) or remove (−1) node i with a label in all tables that hold it."""
     k = label if links.b.shape[0] > 1 else 0
@@ -137,7 +139,7 @@ def _shift(links, tables, i, label, sign):  # type: ignore[no-untyped-def]
         _add(links, tables.n_bar, tables.B_bar, tables.s_bar, q, label, k, i, sign)
 
 
-@njit(cache=True)
+@inner_exact
 def _place(links, tables, labels, i, label):  # type: ignore[no-untyped-def]
     """Give node i a label and keep the tables in step."""
     old = labels[i]
@@ -150,7 +152,7 @@ def _place(links, tables, labels, i, label):  # type: ignore[no-untyped-def]
     labels[i] = label
 
 
-@njit(cache=True)
+@inner_exact
 def _enter_all(block, size, b, z_pointer, z_index, z_value, z, column, n, B, s):  # type: ignore[no-untyped-def]
     """Enter every member of a block into the entry (block, column) of a table.
 
@@ -240,7 +242,7 @@ def at_home(graph, links, tables, cheapest, waiting):  # type: ignore[no-untyped
             waiting[i] = False
 
 
-@njit(cache=True)
+@inner_exact
 def _edge_costs(graph, labels, i, out):  # type: ignore[no-untyped-def]
     """Add to ``out`` what the edges of node i cost under every label."""
     K = out.shape[0]
@@ -264,7 +266,7 @@ def _edge_costs(graph, labels, i, out):  # type: ignore[no-untyped-def]
         out[h] += always
 
 
-@njit(cache=True)
+@inner_exact
 def _apart_costs(links, tables, i, p, own, out):  # type: ignore[no-untyped-def]
     """Add what it costs node i to share a label with what table row p sums up."""
     n, B, s = (tables.n, tables.B, tables.s) if own else (tables.n_bar, tables.B_bar, tables.s_bar)
@@ -280,16 +282,16 @@ def _apart_costs(links, tables, i, p, own, out):  # type: ignore[no-untyped-def]
         out[h] += weight * (top[k] * size * n[p, h] - phi)
 
 
-@njit(cache=True)
-def _together_costs(links, tables, labels, i, p, out):  # type: ignore[no-untyped-def]
-    """Add what it costs node i to differ from the members of its own block."""
+@inner_exact
+def _together_costs(links, tables, labels, i, p, out, t):  # type: ignore[no-untyped-def]
+    """Add what it costs node i to differ from the members of its own block; t is room for it."""
     n, B, s = tables.n, tables.B, tables.s
     z_pointer, z_index, z_value, z = links.z_pointer, links.z_index, links.z_value, links.z
     b, size, weight, label = links.b, links.size[i], links.weight, labels[i]
     K, many = out.shape[0], links.b.shape[0] > 1
-    t = np.zeros(K)
     total = 0.0
     for h in range(K):
+        t[h] = 0.0
         if n[p, h] == 0.0:
             continue
         k = h if many else 0
@@ -309,21 +311,21 @@ def _together_costs(links, tables, labels, i, p, out):  # type: ignore[no-untype
             out[h] += weight * (total - t[h])
 
 
-@njit(cache=True)
-def _node_costs(graph, links, tables, labels, i, out):  # type: ignore[no-untyped-def]
+@inner_exact
+def _node_costs(graph, links, tables, labels, i, out, room):  # type: ignore[no-untyped-def]
     """Set ``out`` to the cost of node i under every label, all else as it is."""
     for h in range(out.shape[0]):
         out[h] = graph.unary[i, h]
     _edge_costs(graph, labels, i, out)
     p = links.block[i]
     if p >= 0:
-        _together_costs(links, tables, labels, i, p, out)
+        _together_costs(links, tables, labels, i, p, out, room)
         _apart_costs(links, tables, i, p, False, out)
     for at in range(links.node_pointer[i], links.node_pointer[i + 1]):
         _apart_costs(links, tables, i, links.node_neighbour[at], True, out)
 
 
-@njit(cache=True)
+@inner_exact
 def _best(out):  # type: ignore[no-untyped-def]
     best = 0
     for h in range(1, out.shape[0]):
@@ -332,20 +334,20 @@ def _best(out):  # type: ignore[no-untyped-def]
     return best
 
 
-@njit(cache=True)
+@inner_exact
 def _gains(new, old, noise):  # type: ignore[no-untyped-def]
     return new < old - max(noise, GAIN * max(abs(new), min(abs(old), 1e300)))
 
 
 @njit(cache=True)
 def insert(graph, links, tables, labels, order):  # type: ignore[no-untyped-def]
-    out = np.empty(graph.unary.shape[1])
+    out, room = np.empty((2, graph.unary.shape[1]))
     for i in order:
-        _node_costs(graph, links, tables, labels, i, out)
+        _node_costs(graph, links, tables, labels, i, out, room)
         _place(links, tables, labels, i, _best(out))
 
 
-@njit(cache=True)
+@inner_exact
 def _stir(graph, links, waiting, i):  # type: ignore[no-untyped-def]
     """Note that node i has moved: everything linked to it waits for a look."""
     for at in range(graph.pointer[i], graph.pointer[i + 1]):
@@ -359,7 +361,7 @@ def _stir(graph, links, waiting, i):  # type: ignore[no-untyped-def]
         waiting.block[links.node_neighbour[at]] = True
 
 
-@njit(cache=True)
+@inner_exact
 def _wake(links, waiting):  # type: ignore[no-untyped-def]
     """Let the members of stirred blocks, and the nodes apart from them, wait too."""
     stirred = False
@@ -380,14 +382,14 @@ def _wake(links, waiting):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def sweep(graph, links, tables, labels, waiting, visit, start):  # type: ignore[no-untyped-def]
     """Look at every waiting node once, in the order of visits from ``start`` on."""
-    out = np.empty(graph.unary.shape[1])
+    out, room = np.empty((2, graph.unary.shape[1]))
     n, moves = labels.shape[0], 0
     for step in range(n):
         i = visit[start + step if start + step < n else start + step - n]
         if not waiting.node[i]:
             continue
         waiting.node[i] = False
-        _node_costs(graph, links, tables, labels, i, out)
+        _node_costs(graph, links, tables, labels, i, out, room)
         best = _best(out)
         if best != labels[i] and _gains(out[best], out[labels[i]], graph.noise[i]):
             _place(links, tables, labels, i, best)
@@ -397,7 +399,15 @@ def sweep(graph, links, tables, labels, waiting, visit, start):  # type: ignore[
     return moves
 
 
-@njit(cache=True)
+@inner
+def _product(x, y):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for m in range(x.shape[0]):
+        total += x[m] * y[m]
+    return total
+
+
+@inner_exact
 def _block_costs(links, tables, p, out):  # type: ignore[no-untyped-def]
     """Add the cost of all of block p under every label; return its cost as it is."""
     many = links.b.shape[0] > 1
@@ -407,16 +417,16 @@ def _block_costs(links, tables, p, out):  # type: ignore[no-untyped-def]
         n, B, s = tables.n[p, h], tables.B[p, h], tables.s[p, h]
         n_bar, B_bar, s_bar = tables.n_bar[p, h], tables.B_bar[p, h], tables.s_bar[p, h]
         n_all, B_all, s_all = tables.n_all[p, k], tables.B_all[p, k], tables.s_all[p, k]
-        cross = n_all * B + n * B_all - np.dot(s, s_all)
-        inside = 2.0 * n * B - np.dot(s, s)
+        cross = n_all * B + n * B_all - _product(s, s_all)
+        inside = 2.0 * n * B - _product(s, s)
         now += 0.5 * (cross - inside)
-        now += links.top[k] * n * n_bar - (n_bar * B + n * B_bar - np.dot(s, s_bar))
-        phi = n_bar * B_all + n_all * B_bar - np.dot(s_all, s_bar)
+        now += links.top[k] * n * n_bar - (n_bar * B + n * B_bar - _product(s, s_bar))
+        phi = n_bar * B_all + n_all * B_bar - _product(s_all, s_bar)
         out[h] += links.weight * (links.top[k] * n_all * n_bar - phi)
     return links.weight * now
 
 
-@njit(cache=True)
+@inner_exact
 def _pair_cost(graph, e, left, right):  # type: ignore[no-untyped-def]
     wide = graph.agree.shape[1] > 1
     if left == right:
@@ -426,13 +436,12 @@ def _pair_cost(graph, e, left, right):  # type: ignore[no-untyped-def]
     return graph.differ[e, 0]
 
 
-@njit(cache=True)
-def _component_costs(graph, links, tables, labels, groups, c, out):  # type: ignore[no-untyped-def]
+@inner_exact
+def _component_costs(graph, links, tables, labels, groups, c, out, room):  # type: ignore[no-untyped-def]
     """Set ``out`` to the cost of a whole component under every label; return its cost now."""
     K = out.shape[0]
     now = 0.0
     out[:] = 0.0
-    node = np.empty(K)
     for at in range(groups.pointer[c], groups.pointer[c + 1]):
         i = groups.node[at]
         now += graph.unary[i, labels[i]]
@@ -447,12 +456,12 @@ def _component_costs(graph, links, tables, labels, groups, c, out):  # type: ign
             for h in range(K):
                 out[h] += _pair_cost(graph, e, h, h if inner else labels[j])
         if links.node_pointer[i] < links.node_pointer[i + 1]:
-            node[:] = 0.0
+            room[:] = 0.0
             for step in range(links.node_pointer[i], links.node_pointer[i + 1]):
-                _apart_costs(links, tables, i, links.node_neighbour[step], True, node)
-            now += node[labels[i]]
+                _apart_costs(links, tables, i, links.node_neighbour[step], True, room)
+            now += room[labels[i]]
             for h in range(K):
-                out[h] += node[h]
+                out[h] += room[h]
     if groups.block[c] >= 0:
         now += _block_costs(links, tables, groups.block[c], out)
     return now
@@ -460,10 +469,10 @@ def _component_costs(graph, links, tables, labels, groups, c, out):  # type: ign
 
 @njit(cache=True)
 def sweep_components(graph, links, tables, labels, groups, waiting):  # type: ignore[no-untyped-def]
-    out = np.empty(graph.unary.shape[1])
+    out, room = np.empty((2, graph.unary.shape[1]))
     moves = 0
     for c in range(groups.pointer.shape[0] - 1):
-        now = _component_costs(graph, links, tables, labels, groups, c, out)
+        now = _component_costs(graph, links, tables, labels, groups, c, out, room)
         best = _best(out)
         noise = 0.0
         for at in range(groups.pointer[c], groups.pointer[c + 1]):

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from .._kernels.compiling import inner_exact
+
 __all__ = ["Edges", "gather", "pass_messages", "raise_duals", "solve_trees"]
 
 #: Numbers lose this share of themselves, some ulps, on their way up. Where a label is all but
@@ -33,7 +35,7 @@ class Edges(NamedTuple):
     half: Any
 
 
-@njit(cache=True)
+@inner_exact
 def min_message(agree, half, belief, out):  # type: ignore[no-untyped-def]
     """Write out[h'] = min_h belief[h] + V(h, h'); return its minimum.
 
@@ -58,7 +60,7 @@ def min_message(agree, half, belief, out):  # type: ignore[no-untyped-def]
     return least
 
 
-@njit(cache=True)
+@inner_exact
 def soft_message(agree, half, belief, temperature, out):  # type: ignore[no-untyped-def]
     """Write out[h'] = −T log Σ_h exp(−(belief[h] + V(h, h')) / T); return its minimum.
 

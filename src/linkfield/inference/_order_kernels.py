@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from .._kernels.compiling import inner_exact
+
 __all__ = ["breadth_first", "decode"]
 
 
@@ -37,7 +39,7 @@ def breadth_first(pointer, neighbour, edge):  # type: ignore[no-untyped-def]
     return order, back
 
 
-@njit(cache=True)
+@inner_exact
 def _decided(beliefs, i):  # type: ignore[no-untyped-def]
     """Return the best label of a node, and how far the next best is behind."""
     best, low, second = 0, np.inf, np.inf
@@ -50,7 +52,7 @@ def _decided(beliefs, i):  # type: ignore[no-untyped-def]
     return best, second - low
 
 
-@njit(cache=True)
+@inner_exact
 def _sift(heap, place, gap, size, at):  # type: ignore[no-untyped-def]
     """Bring an entry of the heap to its place: widest gap first, then the smaller number."""
     i = heap[at]
