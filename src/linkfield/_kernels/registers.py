@@ -15,6 +15,7 @@ __all__ = [
     "load",
     "loop",
     "multiply_add",
+    "prefetch",
     "shape_of",
     "splat",
     "store",
@@ -81,3 +82,12 @@ def load(builder: Any, pointer: Any, vector: Any, align: int) -> Any:
 def store(builder: Any, value: Any, pointer: Any, align: int) -> None:
     """Write a register to memory."""
     builder.store(value, builder.bitcast(pointer, value.type.as_pointer()), align=align)
+
+
+def prefetch(builder: Any, pointer: Any) -> None:
+    """Ask for what stands somewhere in memory, which need not exist, to be read soon."""
+    byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+    kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+    function = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
+    read, keep, data = (ir.Constant(number, value) for value in (0, 3, 1))
+    builder.call(function, [builder.bitcast(pointer, byte), read, keep, data])

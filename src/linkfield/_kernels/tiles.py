@@ -24,6 +24,7 @@ from .registers import (
     load,
     loop,
     multiply_add,
+    prefetch,
     shape_of,
     splat,
     store,
@@ -37,6 +38,10 @@ TILE = 32
 #: Centres that are multiplied at a time, registers of rows, and features: a tile that is turned
 #: round must stay in the first cache.
 CENTRES, REGISTERS, FEATURES = 4, 2, 128
+
+#: So many tiles ahead memory is asked for rows: processors do not look beyond a page of their own
+#: accord, and one tile of a few dozen features fills a page.
+AHEAD = 4
 
 
 @njit(cache=True)
@@ -87,10 +92,13 @@ class _Tile:
                 i = builder.add(first, constant(register * lanes + k))
                 i = builder.select(builder.icmp_signed("<", i, last), i, last)
                 rows.append(builder.gep(X, [builder.mul(i, d)]))
+            ahead = builder.mul(d, constant(AHEAD * self.size))
             with loop(builder, start, whole, constant(lanes)) as (m, _):
                 loaded = [
                     load(builder, builder.gep(row, [m]), self.vector, self.align) for row in rows
                 ]
+                for row in rows:
+                    prefetch(builder, builder.gep(row, [builder.add(m, ahead)]))
                 for k, feature in enumerate(_turned(builder, loaded)):
                     at = self.place(builder.add(m, constant(k)), start, register * lanes)
                     store(builder, feature, builder.gep(self.features, [at]), self.align)
