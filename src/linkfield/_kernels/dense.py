@@ -90,12 +90,13 @@ def _settle(terms, chunk, m, index, best, second, label, own, bound, labels, mov
     ``own`` becomes the cost of the label that every row takes.
     """
     g, psi, size, epsilon = terms.g, terms.psi, terms.size, terms.epsilon
-    ceiling, n_moved = terms.ceiling, 0
-    for c in range(m):
+    ceiling, count, n_moved = terms.ceiling, 0, 0
+    for c in range(m):  # without a branch: nobody could foretell it
+        own[c], moved[count] = best[c], c
+        count += (label[c] != labels[index[c]]) & (not bound[c])
+    for k in range(count):
+        c = moved[k]
         old, new = labels[index[c]], label[c]
-        own[c] = best[c]
-        if new == old or bound[c]:
-            continue
         # The old label costs no less than the second best; most often that settles it.
         rounding = abs(best[c]) + abs(second[c]) + 2.0 * ceiling
         if old >= 0 and not second[c] > best[c] + 4.0 * epsilon * rounding:
