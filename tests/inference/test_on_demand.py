@@ -108,8 +108,7 @@ def test_new_costs_for_the_same_field(seed):
         assert not set(asked) & set(given.tolist())
 
 
-def test_links_whose_costs_change_little_are_not_asked_for_again(monkeypatch):
-    monkeypatch.setattr(plain_state, "FEW", 0)
+def test_links_whose_costs_change_little_are_not_asked_for_again():
     rng = np.random.default_rng(0)
     field, labels, asked = random_field(rng, 5_000, 4, 3_000), None, []
     demand = on_demand(field, rng, [])

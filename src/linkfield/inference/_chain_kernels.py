@@ -48,11 +48,11 @@ def _chain(field, work, i, b, chain, mark):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def missing_in_chains(field, work, chain, mark):  # type: ignore[no-untyped-def]
+def missing_in_chains(field, work, visit, chain, mark):  # type: ignore[no-untyped-def]
     """Return the nodes whose costs have to be known to swap labels along chains."""
     n = work.labels.shape[0]
     out, count, wanted = np.empty(n, np.int32), 0, np.zeros(n, np.bool_)
-    for i in range(n):
+    for i in visit:
         if work.labels[i] == field.cheapest[i]:
             continue
         unary = field.table[field.place[i]]
@@ -72,16 +72,17 @@ def missing_in_chains(field, work, chain, mark):  # type: ignore[no-untyped-def]
 
 
 @inner_exact
-def swap(field, work, first, chain, mark, seen):  # type: ignore[no-untyped-def]
-    """Swap two labels along chains of linked nodes where that gains, from node ``first`` on.
+def swap(field, work, visit, first, chain, mark, seen):  # type: ignore[no-untyped-def]
+    """Swap two labels along chains of linked nodes where that gains, from visit ``first`` on.
 
     All links of a chain are between its own nodes or to nodes of other labels, so none changes
-    its state. Returns how many chains were swapped, the node at which costs are missing (or the
-    number of nodes), and the size of the chain that they are missing of. ``seen`` has a bit for
+    its state. Returns how many chains were swapped, the visit at which costs are missing (or the
+    number of visits), and the size of the chain that they are missing of. ``seen`` has a bit for
     every label below 64 that a node has been offered in vain.
     """
     labels, moves = work.labels, 0
-    for i in range(first, labels.shape[0]):
+    for step in range(first, visit.shape[0]):
+        i = visit[step]
         if labels[i] == field.cheapest[i]:
             continue
         unary = field.table[field.place[i]]
@@ -92,7 +93,7 @@ def swap(field, work, first, chain, mark, seen):  # type: ignore[no-untyped-def]
             count, missing, change, noise = _chain(field, work, i, b, chain, mark)
             gains = change < -noise
             if gains and missing > 0:
-                return moves, i, count
+                return moves, step, count
             for k in range(count):
                 j = chain[k]
                 other = b if labels[j] == a else a
@@ -105,7 +106,7 @@ def swap(field, work, first, chain, mark, seen):  # type: ignore[no-untyped-def]
                 seen[:] = 0
                 for k in range(count):
                     _wake(field, work, chain[k])
-    return moves, labels.shape[0], 0
+    return moves, visit.shape[0], 0
 
 
 @inner_exact

@@ -6,14 +6,14 @@ A component moves where that gains; most cannot, which bounds tell without the c
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from .._kernels.compiling import exact, inner_exact
 from ._plain_field import GAIN, WIDER
 
-__all__ = ["missing_members", "sweep_components"]
+__all__ = ["hopeful", "loose", "move", "wishes"]
 
 
-@njit(cache=True)
+@inner_exact
 def _hopeless(  # type: ignore[no-untyped-def]
     table, place, cheapest, margin, noise, pointer, neighbour, gap, since, most, labels, doubtful,
     component, members, first, last,
@@ -45,7 +45,7 @@ def _hopeless(  # type: ignore[no-untyped-def]
     return excess <= unsure + (margins if alike else 0.0)
 
 
-@njit(cache=True)
+@inner_exact
 def _held(  # type: ignore[no-untyped-def]
     table, place, pointer, neighbour, gap, since, least, most, labels, component, members, first,
     last, sums,
@@ -67,114 +67,106 @@ def _held(  # type: ignore[no-untyped-def]
         for h in range(sums.shape[0]):
             sums[h] += table[row, h]
         for at in range(pointer[i], pointer[i + 1]):
-            j, g = neighbour[at], gap[at]
-            if component[j] == component[i]:
-                continue
-            if labels[j] == mine:
-                own += g * (high if g > 0 else low)
-            else:
-                sums[labels[j]] += g * (low if g > 0 else high)
-    sums[mine] = np.inf
-    return sums.min() >= own + WIDER * abs(own)
+            j, a, b = neighbour[at], gap[at] * low, gap[at] * high
+            outer = 0.0 if component[j] == component[i] else 1.0
+            own += outer * max(a, b) if labels[j] == mine else 0.0
+            sums[labels[j]] += outer * min(a, b)
+    own += WIDER * abs(own)
+    sums[mine], less = np.inf, 0
+    for h in range(sums.shape[0]):
+        less += sums[h] < own
+    return less == 0
 
 
-@njit(cache=True)
-def missing_members(field, work, first, last):  # type: ignore[no-untyped-def]
-    """Return the nodes of whom some components have to know more: their costs, or their links'.
+@inner_exact
+def hopeful(field, work, some, first, last, found):  # type: ignore[no-untyped-def]
+    """Find out of some components, those from ``first`` to ``last``, whether they may gain."""
+    table, place, cheapest, margin, noise, pointer, neighbour, _, gap, since, _, most = field
+    for k in range(first, last):
+        c = some[k]
+        found[k] = not _hopeless(
+            table, place, cheapest, margin, noise, pointer, neighbour, gap, since, most,
+            work.labels, work.doubtful, work.component, work.members, work.starts[c],
+            work.starts[c + 1],
+        )  # fmt: skip
 
-    Components that cannot gain wait no longer.
+
+@exact
+def loose(field, work, some, first, last, found):  # type: ignore[no-untyped-def]
+    """Find out of components of known costs whether what their links cost at present matters."""
+    table, place, _, _, _, pointer, neighbour, _, gap, since, least, most = field
+    sums = np.empty(table.shape[1])
+    for k in range(first, last):
+        c = some[k]
+        found[k] = not _held(
+            table, place, pointer, neighbour, gap, since, least, most, work.labels,
+            work.component, work.members, work.starts[c], work.starts[c + 1], sums,
+        )  # fmt: skip
+
+
+@exact
+def wishes(field, work, some, first, last, wish, gain):  # type: ignore[no-untyped-def]
+    """Find the labels that components should have, and what they gain by that, 0 if nothing."""
+    table, place, _, _, noise, pointer, neighbour, _, gap, _, _, _ = field
+    sums = np.empty(table.shape[1])
+    for k in range(first, last):
+        c = some[k]
+        wish[k], gain[k] = _best(
+            table, place, noise, pointer, neighbour, gap, work.labels, work.component,
+            work.members, work.starts[c], work.starts[c + 1], sums,
+        )  # fmt: skip
+
+
+@exact
+def move(field, work, some, wish, gain):  # type: ignore[no-untyped-def]
+    """Move components that gain by it, those first that gain most; return how many moved.
+
+    None of them is stale. One whose neighbour moves becomes so, and stays, for the next time.
     """
-    table, place, cheapest, margin, noise, pointer, neighbour, _, gap, since, least, most = field
-    labels, needed, stale, component = work.labels, work.needed, work.stale, work.component
-    starts, members, present = work.starts, work.members, most.shape[0] - 1
-    out = np.empty(starts[last] - starts[first], np.int32)
-    sums, count = np.empty(table.shape[1]), 0
-    for c in range(first, last):
-        if not stale[c]:
-            continue
-        if _hopeless(
-            table, place, cheapest, margin, noise, pointer, neighbour, gap, since, most, labels,
-            work.doubtful, component, members, starts[c], starts[c + 1],
-        ):  # fmt: skip
-            stale[c] = False
-            continue
-        listed = count
-        for k in range(starts[c], starts[c + 1]):
-            i = members[k]
-            needed[i] = True
-            if place[i] < 0:
-                out[count] = i
-                count += 1
-        if count > listed:
-            continue
-        if _held(table, place, pointer, neighbour, gap, since, least, most, labels, component,
-                 members, starts[c], starts[c + 1], sums):  # fmt: skip
-            stale[c] = False
-            continue
-        for k in range(starts[c], starts[c + 1]):
-            if since[members[k]] != present:
-                out[count] = members[k]
-                count += 1
-    return out[:count]
-
-
-@njit(cache=True)
-def sweep_components(field, work, first):  # type: ignore[no-untyped-def]
-    """Move whole must-link components where that gains, from ``first`` on.
-
-    Returns how many moved, and the component whose costs are missing, or their number.
-    """
-    table, place, cheapest, margin, noise, pointer, neighbour, _, gap, since, least, most = field
-    labels, stale, component = work.labels, work.stale, work.component
-    starts, members, present = work.starts, work.members, most.shape[0] - 1
-    out, moves = np.empty(table.shape[1]), 0
-    for c in range(first, starts.shape[0] - 1):
-        if not stale[c]:
-            continue
-        costs, links = True, True
-        for k in range(starts[c], starts[c + 1]):
-            costs &= place[members[k]] >= 0
-            links &= since[members[k]] == present
-        if not (costs and links):
-            if not (
-                _hopeless(table, place, cheapest, margin, noise, pointer, neighbour, gap, since,
-                          most, labels, work.doubtful, component, members, starts[c],
-                          starts[c + 1])
-                or (costs and _held(table, place, pointer, neighbour, gap, since, least, most,
-                                    labels, component, members, starts[c], starts[c + 1], out))
-            ):  # fmt: skip
-                return moves, c
-            stale[c] = False
-            continue
-        stale[c] = False
-        out[:] = 0.0
-        now, inner, unsure = 0.0, 0.0, 0.0
-        for k in range(starts[c], starts[c + 1]):
-            i = members[k]
-            row, mine = place[i], labels[i]
-            now += table[row, mine]
-            unsure += noise[i]
-            for h in range(out.shape[0]):
-                out[h] += table[row, h]
-            for at in range(pointer[i], pointer[i + 1]):
-                j, g = neighbour[at], gap[at]
-                agrees = mine == labels[j]
-                if component[j] == component[i]:
-                    inner += 0.5 * g
-                    now += 0.5 * g if agrees else 0.0
-                else:
-                    out[labels[j]] += g
-                    now += g if agrees else 0.0
-        best = out.argmin()
-        low = out[best] + inner
-        if low < now - max(unsure, GAIN * max(abs(low), min(abs(now), 1e300))):
+    moves = 0
+    for k in np.argsort(-gain, kind="mergesort"):
+        c = some[k]
+        if gain[k] > 0 and not work.stale[c]:
             moves += 1
-            _move(pointer, neighbour, labels, work.waiting, work.doubtful, stale, work.group,
-                  members, starts[c], starts[c + 1], c, best)  # fmt: skip
-    return moves, starts.shape[0] - 1
+            _move(field.pointer, field.neighbour, work.labels, work.waiting, work.doubtful,
+                  work.stale, work.group, work.members, work.starts[c], work.starts[c + 1], c,
+                  wish[k])  # fmt: skip
+    return moves
 
 
-@njit(cache=True)
+@inner_exact
+def _best(  # type: ignore[no-untyped-def]
+    table, place, noise, pointer, neighbour, gap, labels, component, members, first, last, sums
+):  # fmt: skip
+    """Return the label that a component should have, and what it gains by that, 0 if nothing."""
+    now, inside, unsure = 0.0, 0.0, 0.0
+    sums[:] = 0.0
+    for k in range(first, last):
+        i = members[k]
+        row, mine = place[i], labels[i]
+        now += table[row, mine]
+        unsure += noise[i]
+        for h in range(sums.shape[0]):
+            sums[h] += table[row, h]
+        for at in range(pointer[i], pointer[i + 1]):
+            j, g = neighbour[at], gap[at]
+            agrees = mine == labels[j]
+            if component[j] == component[i]:
+                inside += 0.5 * g
+                now += 0.5 * g if agrees else 0.0
+            else:
+                sums[labels[j]] += g
+                now += g if agrees else 0.0
+    best = np.int32(0)
+    for h in range(1, sums.shape[0]):
+        if sums[h] < sums[best]:
+            best = np.int32(h)
+    low = sums[best] + inside
+    gains = low < now - max(unsure, GAIN * max(abs(low), min(abs(now), 1e300)))
+    return best, now - low if gains else 0.0
+
+
+@inner_exact
 def _move(  # type: ignore[no-untyped-def]
     pointer, neighbour, labels, waiting, doubtful, stale, group, members, first, last, c, label
 ):  # fmt: skip

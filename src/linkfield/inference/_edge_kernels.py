@@ -1,11 +1,13 @@
 """Compiled sweeps of ICM over fields of plain edges: no tables, one cost an edge.
 
-Nodes are numbered in the order in which they are visited. A link adds ``gap`` = agree − differ to
-the cost of the label that its other end has, and nothing else that depends on the label. So there
-are nodes whose costs need not be known. One that has its cheapest label, with each of its links in
-the cheaper of its two states, is content. One that could have that, its margin being certain,
-moves there unasked. Where a sweep comes to any other node whose costs are missing it stops, and
-goes on from there once they are given.
+A link adds ``gap`` = agree − differ to the cost of the label that its other end has, and nothing
+else that depends on the label. So there are nodes whose costs need not be known: one that can have
+its cheapest label with each of its links in the cheaper of its two states has nothing better, and
+goes there unasked. All who can go at once, and then those whom that sets free; in whatever order
+they are met, they end with the same labels. The others are contested. Their costs are asked for,
+all at once, and they are decided on, those first that gain most; whom that concerns is looked at
+anew. Who can go is no matter of what is known, so the labels that are found do not depend on that
+either.
 
 What links cost changes from time to time, by factors that are bounded. A node whose links were
 asked for long ago may be known to stay where it is by these bounds; only if not, its links are
@@ -15,8 +17,8 @@ asked for again.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from .._kernels.compiling import exact, inner_exact
 from ._plain_field import GAIN, WIDER, PlainField, Work
 
 # PlainField and Work stood here: numba's caches of that time look for them under these names.
@@ -26,20 +28,21 @@ __all__ = [
     "begin",
     "broken",
     "broken_among",
+    "decide",
     "energy",
+    "go",
     "insert",
-    "missing",
-    "renew",
+    "look",
+    "loose",
+    "resist",
     "slots",
-    "sweep",
 ]
 
-#: Where a sweep stands: head and length of the queue, steps, visits and moves so far, and how many
-#: nodes are listed whose neighbours have moved.
-HEAD, LENGTH, STEP, VISITS, MOVES, LISTED = range(6)
+#: What a look finds: a node that is opposed, one that can go, one that can unless a rival does.
+OPPOSED, FREE, RIVALLED = 0, 1, 2
 
 
-@njit(cache=True)
+@exact
 def slots(pointer, nodes):  # type: ignore[no-untyped-def]
     """Return where the links of some nodes (or the nodes of some components) stand."""
     count = 0
@@ -54,7 +57,7 @@ def slots(pointer, nodes):  # type: ignore[no-untyped-def]
     return out
 
 
-@njit(cache=True)
+@exact
 def insert(field, labels, order):  # type: ignore[no-untyped-def]
     """Label the nodes one after the other; those without a label do not count."""
     pointer, neighbour, gap = field.pointer, field.neighbour, field.gap
@@ -77,37 +80,24 @@ def insert(field, labels, order):  # type: ignore[no-untyped-def]
         labels[i] = best
 
 
-@njit(cache=True)
+@inner_exact
 def _unopposed(pointer, neighbour, sign, labels, i, label):  # type: ignore[no-untyped-def]
     """Say whether every link of a node is as it should be if the node has some label."""
-    for at in range(pointer[i], pointer[i + 1]):
-        if _broken(sign[at], labels[neighbour[at]], label):
-            return False
-    return True
+    opposed = False
+    for at in range(pointer[i], pointer[i + 1]):  # to the end: nobody could foretell an earlier one
+        opposed |= _broken(sign[at], labels[neighbour[at]], label)
+    return not opposed
 
 
-@njit(cache=True)
+@inner_exact
 def _broken(sign, a, b):  # type: ignore[no-untyped-def]
     """Say whether an edge between two labels is in the dearer of its two states."""
     return sign == (1 if a == b else -1)
 
 
-@njit(cache=True)
-def renew(field, work, visit, cheapest, margin):  # type: ignore[no-untyped-def]
-    """Take over the cheapest labels of all nodes and forget what else they cost."""
-    mine, mine_by, place = field.cheapest, field.margin, field.place
-    group, notable = work.group, work.notable
-    for k in range(visit.shape[0]):
-        mine[k], mine_by[k] = cheapest[visit[k]], margin[visit[k]]
-        place[k], notable[k] = -1, group[k] >= 0
-
-
-@njit(cache=True)
+@inner_exact
 def begin(field, work, broken, left, right):  # type: ignore[no-untyped-def]
-    """Let wait who is not content, the ends of broken edges among them, with their components.
-
-    Returns the nodes that wait.
-    """
+    """Let wait who is not content, the ends of broken edges among them, with their components."""
     labels, waiting, stale, group = work.labels, work.waiting, work.stale, work.group
     cheapest, doubtful = field.cheapest, work.doubtful
     doubtful[:] = False
@@ -117,130 +107,174 @@ def begin(field, work, broken, left, right):  # type: ignore[no-untyped-def]
         waiting[left[e]] = doubtful[left[e]] = True
         waiting[right[e]] = doubtful[right[e]] = True
     stale[:] = False
-    listed, count = work.list, 0
-    for i in range(labels.shape[0]):  # without a branch: nobody could foretell it
-        listed[count] = i
-        count += waiting[i]
-    for i in listed[:count]:
-        if group[i] >= 0:
+    for i in range(labels.shape[0]):
+        if waiting[i] and group[i] >= 0:
             stale[group[i]] = True
-    return listed[:count].copy()
 
 
-@njit(cache=True)
-def missing(field, work, nodes):  # type: ignore[no-untyped-def]
-    """Return which of some nodes wait for a look that may have to know more of their costs.
+@inner_exact
+def look(field, work, nodes, first, last, found):  # type: ignore[no-untyped-def]
+    """Find out of some nodes, those from ``first`` to ``last``, whether they can go.
 
-    Their neighbours may have moved to their cheapest labels by then.
+    One can whose cheapest label is certainly that and would leave all its links in order. Its
+    rivals are neighbours who want to go where one of the two links would be broken.
     """
-    # Taking an array out of a tuple has its price, so long loops get the arrays themselves.
-    table, place, cheapest, margin, _, pointer, neighbour, sign, gap, since, least, most = field
+    _, _, cheapest, margin, _, pointer, neighbour, sign, _, _, _, _ = field
+    labels, waiting = work.labels, work.waiting
+    for k in range(first, last):
+        i = nodes[k]
+        wish, opposed, rivalled = cheapest[i], False, False
+        for at in range(pointer[i], pointer[i + 1]):  # to the end: nobody could foretell where
+            j, s = neighbour[at], sign[at]
+            opposed |= _broken(s, labels[j], wish)
+            rivalled |= _broken(s, cheapest[j], wish) & waiting[j]
+        opposed |= labels[i] != wish and not margin[i] > 0.0
+        found[k] = OPPOSED if opposed else RIVALLED if rivalled else FREE
+
+
+@exact
+def go(field, work, rank, nodes, found):  # type: ignore[no-untyped-def]
+    """Let waiting nodes go who can, as :func:`look` has found, then whom that sets free.
+
+    Rivals go by their ``rank``. Returns how many moved, and who of all that were looked at waits
+    still.
+    """
+    labels, waiting, queued, listed = work.labels, work.waiting, work.queued, work.listed
+    some, count, moves = work.list, nodes.shape[0], 0
+    now, then, found_then = nodes, work.queue, np.empty(0, np.int8)
+    for k in range(count):
+        some[k], listed[nodes[k]] = nodes[k], True
+    while now.shape[0] > 0:
+        woken = 0
+        for k in range(now.shape[0]):
+            if found[k] == FREE:
+                moved, woken = _go(field, work, now[k], then, woken)
+                moves += moved
+        rivals = now[found == RIVALLED]
+        for i in rivals[np.argsort(rank[rivals])]:
+            if _unopposed(field.pointer, field.neighbour, field.sign, labels, i, field.cheapest[i]):
+                moved, woken = _go(field, work, i, then, woken)
+                moves += moved
+        now = then[:woken].copy()
+        for i in now:
+            queued[i] = False
+            if not listed[i]:
+                some[count], listed[i] = i, True
+                count += 1
+        if found_then.shape[0] < woken:
+            found_then = np.empty(woken, np.int8)
+        found = found_then[:woken]
+        look(field, work, now, 0, woken, found)
+    left = 0
+    for i in some[:count]:
+        listed[i], some[left] = False, i
+        left += waiting[i]
+    return moves, some[:left].copy()
+
+
+@inner_exact
+def _go(field, work, i, queue, woken):  # type: ignore[no-untyped-def]
+    """Let a node go where it wants, and list those of its neighbours who are not content.
+
+    Its links are in order then, so those who are content stay so.
+    """
+    _, _, cheapest, _, _, pointer, neighbour, _, _, _, _, _ = field
+    labels, waiting, queued, doubtful = work.labels, work.waiting, work.queued, work.doubtful
+    stale, group = work.stale, work.group
+    waiting[i] = False
+    if labels[i] == cheapest[i]:
+        return 0, woken
+    labels[i] = cheapest[i]
+    if group[i] >= 0:
+        stale[group[i]] = True
+    for at in range(pointer[i], pointer[i + 1]):
+        j = neighbour[at]
+        if group[j] >= 0:
+            stale[group[j]] = True
+        if (labels[j] != cheapest[j] or doubtful[j]) and not queued[j]:
+            waiting[j] = queued[j] = True
+            queue[woken] = j
+            woken += 1
+    return 1, woken
+
+
+@exact
+def resist(field, work, nodes, first, last, contested):  # type: ignore[no-untyped-def]
+    """Find out of some nodes who waits whether they are contested, or certainly stay."""
+    table, place, _, margin, _, pointer, neighbour, _, gap, since, least, most = field
+    extra = np.zeros(table.shape[1])
+    for k in range(first, last):
+        i = nodes[k]
+        work.needed[i] = True
+        contested[k] = place[i] < 0 or not _held(
+            table, place[i], margin[i], pointer, neighbour, gap, since, least, most, work.labels,
+            i, extra,
+        )  # fmt: skip
+        work.waiting[i] = contested[k]
+
+
+@exact
+def loose(field, work, nodes):  # type: ignore[no-untyped-def]
+    """Return those of some nodes of known costs who may move as far as is known of their links."""
+    table, place, _, margin, _, pointer, neighbour, _, gap, since, least, most = field
     labels, extra, present = work.labels, np.zeros(table.shape[1]), most.shape[0] - 1
     out, count = np.empty(nodes.shape[0], np.int32), 0
-    waiting, sure, needed = work.waiting, work.sure, work.needed
     for i in nodes:
-        if not waiting[i]:
-            continue
-        best = cheapest[i]
-        asks = margin[i] == 0.0 and labels[i] != best
-        if place[i] >= 0:
-            asks |= not _unopposed(pointer, neighbour, sign, labels, i, best)
-            asks = asks and since[i] != present and not sure[i]
-            if asks:
-                sure[i] = needed[i] = _held(table, place[i], pointer, neighbour, gap, since, least,
-                                            most, labels, i, extra)  # fmt: skip
-                asks = not sure[i]
-        else:
-            for at in range(pointer[i], pointer[i + 1]):
-                j = neighbour[at]
-                if sign[at] > 0:
-                    asks |= labels[j] == best or cheapest[j] == best
-                else:
-                    asks |= sign[at] < 0 and (labels[j] != best or cheapest[j] != best)
         out[count] = i
-        count += asks
+        count += since[i] != present and not _held(
+            table, place[i], margin[i], pointer, neighbour, gap, since, least, most, labels, i,
+            extra,
+        )  # fmt: skip
     return out[:count]
 
 
-@njit(cache=True)
-def sweep(field, work, start, limit, state):  # type: ignore[no-untyped-def]
-    """Look at every waiting node, from ``start`` on, then at whom they wake.
+@exact
+def decide(field, work, rank, contested):  # type: ignore[no-untyped-def]
+    """Decide on contested nodes of known costs, those first that gain most.
 
-    Those are taken first come, first served, for ``limit`` more visits at most. Returns whether
-    the sweep is over; if not, costs are missing, and ``state`` says where to go on. Those for whom
-    more may be missing since the last time are listed.
+    One whose links are not of the present is known to stay; one that sees a neighbour move is
+    looked at anew. Returns how many moved, and who has to be looked at.
     """
-    table, place, cheapest, margin, noise, pointer, neighbour, sign, gap, since, least, most = field
-    labels, waiting, needed, queue = work.labels, work.waiting, work.needed, work.queue
-    sure, touched = work.sure, work.touched
-    group, stale, present = work.group, work.stale, most.shape[0] - 1
-    n, extra = labels.shape[0], np.zeros(table.shape[1])
-    step, head, length, visits = state[STEP], state[HEAD], state[LENGTH], state[VISITS]
-    moves, listed, over = state[MOVES], state[LISTED], True
-    while over and (step < n or (length > 0 and visits < limit)):
-        first_round = step < n
-        i = start + step if first_round else np.int64(queue[head])
-        i = i if i < n else i - n
-        if first_round and not waiting[i]:
-            step += 1
-            continue
-        new = labels[i]
-        if waiting[i] and not sure[i]:
-            free = _unopposed(pointer, neighbour, sign, labels, i, cheapest[i])
-            if free and (margin[i] > 0.0 or new == cheapest[i]):
-                new = cheapest[i]
-            elif place[i] < 0:
-                over = False
-            elif since[i] == present:
-                needed[i] = True
-                new = _best(table, place[i], cheapest[i], noise[i], pointer, neighbour, gap, labels,
-                            i, extra)  # fmt: skip
-            else:
-                needed[i] = True
-                over = _held(table, place[i], pointer, neighbour, gap, since, least, most, labels,
-                             i, extra)  # fmt: skip
-            if not over:
-                if not touched[i]:
-                    touched[i], work.list[listed] = True, i
-                    listed += 1
-                continue
-        if first_round:
-            step += 1
-        else:
-            head = head + 1 if head + 1 < n else 0
-            length -= 1
-            visits += 1
-        if not waiting[i]:
-            continue
-        waiting[i] = sure[i] = False
-        if new != labels[i]:
-            labels[i] = new
+    table, place, cheapest, _, noise, pointer, neighbour, sign, gap, since, _, most = field
+    labels, waiting, queued, queue = work.labels, work.waiting, work.queued, work.queue
+    extra, present, moves, woken = np.zeros(table.shape[1]), most.shape[0] - 1, 0, 0
+    nodes = contested[np.argsort(rank[contested])]
+    wish, gain = np.empty(nodes.shape[0], np.int32), np.zeros(nodes.shape[0])
+    for k in range(nodes.shape[0]):
+        i = nodes[k]
+        waiting[i], wish[k] = False, labels[i]
+        if since[i] == present:
+            wish[k], gain[k] = _best(table, place[i], cheapest[i], noise[i], pointer, neighbour,
+                                     gap, labels, i, extra)  # fmt: skip
+    for k in np.argsort(-gain, kind="mergesort"):
+        i = nodes[k]
+        if wish[k] != labels[i] and not queued[i]:
+            labels[i] = wish[k]
             moves += 1
-            length, listed = _wake(pointer, neighbour, sign, place, labels, waiting, sure,
-                                   work.doubtful, work.notable, stale, group, queue, head, length,
-                                   touched, work.list, listed, i)  # fmt: skip
-    state[STEP], state[HEAD], state[LENGTH], state[VISITS] = step, head, length, visits
-    state[MOVES], state[LISTED] = moves, listed
-    return over
+            woken = _wake(pointer, neighbour, sign, cheapest, labels, waiting, queued,
+                          work.doubtful, work.stale, work.group, queue, woken, i)  # fmt: skip
+    for i in queue[:woken]:
+        queued[i] = False
+    return moves, queue[:woken].copy()
 
 
-@njit(cache=True)
-def _held(table, row, pointer, neighbour, gap, since, least, most, labels, i, extra):  # type: ignore[no-untyped-def]
+@inner_exact
+def _held(  # type: ignore[no-untyped-def]
+    table, row, margin, pointer, neighbour, gap, since, least, most, labels, i, extra
+):  # fmt: skip
     """Say whether a node certainly keeps its label, whatever its links cost by now.
 
+    One whose cheapest label is perhaps not that (margin 0) has to look closely every time.
     ``extra`` is zero, and left so.
     """
-    if since[i] < 0:
+    if since[i] < 0 or not margin > 0.0:
         return False
     low, high = least[since[i]] * (1.0 - WIDER), most[since[i]] * (1.0 + WIDER)
-    first, last, mine, own = pointer[i], pointer[i + 1], labels[i], 0.0
-    for at in range(first, last):
-        label, g = labels[neighbour[at]], gap[at]
-        if label == mine:
-            own += g * (high if g > 0 else low)
-        else:
-            extra[label] += g * (low if g > 0 else high)
-    own += table[row, mine]
+    first, last, mine, own = pointer[i], pointer[i + 1], labels[i], table[row, labels[i]]
+    for at in range(first, last):  # without branches: nobody could foretell them
+        label, a, b = labels[neighbour[at]], gap[at] * low, gap[at] * high
+        own += max(a, b) if label == mine else 0.0
+        extra[label] += min(a, b)
     own += WIDER * abs(own)
     extra[mine], less = np.inf, 0
     for h in range(extra.shape[0]):
@@ -251,7 +285,7 @@ def _held(table, row, pointer, neighbour, gap, since, least, most, labels, i, ex
     return less == 0
 
 
-@njit(cache=True)
+@inner_exact
 def _best(table, row, cheapest, noise, pointer, neighbour, gap, labels, i, extra):  # type: ignore[no-untyped-def]
     """Return the label that a node of known costs should have; ``extra`` is zero, and left so."""
     first, last, mine, best = pointer[i], pointer[i + 1], labels[i], cheapest
@@ -273,45 +307,37 @@ def _best(table, row, cheapest, noise, pointer, neighbour, gap, labels, i, extra
     for at in range(first, last):
         extra[labels[neighbour[at]]] = 0.0
     gain = max(noise, GAIN * max(abs(low), min(abs(old), 1e300)))
-    return best if low < old - gain else mine
+    return (best, old - low) if low < old - gain else (mine, 0.0)
 
 
-@njit(cache=True)
+@inner_exact
 def _wake(  # type: ignore[no-untyped-def]
-    pointer, neighbour, sign, place, labels, waiting, sure, doubtful, notable, stale, group, queue,
-    head, length, touched, list_, listed, i,
+    pointer, neighbour, sign, cheapest, labels, waiting, queued, doubtful, stale, group, queue,
+    woken, i,
 ):  # fmt: skip
-    """Let those wait whom the move of a node concerns.
+    """List those whom the move of a node concerns; return how many are listed.
 
-    A neighbour that was content, its costs unknown, is so still if their link is as it should be.
-    Returns the length of the queue, and how many nodes are listed as touched.
+    A neighbour that was content is so still if their link is as it should be.
     """
-    n, mine = labels.shape[0], labels[i]
+    mine = labels[i]
     if group[i] >= 0:
         stale[group[i]] = True
     for at in range(pointer[i], pointer[i + 1]):
         j = neighbour[at]
-        broken = _broken(sign[at], labels[j], mine)
-        if not (broken or notable[j]):  # most of them, found out at the price of two looks
-            continue
-        sure[j] = False
-        if broken:
-            doubtful[i] = doubtful[j] = True
-        if not touched[j]:
-            touched[j], list_[listed] = True, j
-            listed += 1
         if group[j] >= 0:
             stale[group[j]] = True
-        if not waiting[j] and (broken or place[j] >= 0):
-            waiting[j] = True
-            if length < n:
-                tail = head + length
-                queue[tail if tail < n else tail - n] = j
-                length += 1
-    return length, listed
+        if _broken(sign[at], labels[j], mine):
+            doubtful[i] = doubtful[j] = True
+        elif labels[j] == cheapest[j] and not doubtful[j]:
+            continue
+        if not queued[j]:
+            waiting[j] = queued[j] = True
+            queue[woken] = j
+            woken += 1
+    return woken
 
 
-@njit(cache=True)
+@exact
 def broken(left, right, sign, labels):  # type: ignore[no-untyped-def]
     """Return the edges that are in the dearer of their two states, in order."""
     out, count = np.empty(left.shape[0], np.int32), 0
@@ -321,7 +347,7 @@ def broken(left, right, sign, labels):  # type: ignore[no-untyped-def]
     return out[:count].copy()
 
 
-@njit(cache=True)
+@exact
 def broken_among(doubtful, pointer, neighbour, edge, sign, labels):  # type: ignore[no-untyped-def]
     """Return the same, where only links between doubtful nodes can be so."""
     out, count = np.empty(edge.shape[0] // 2, np.int32), 0
@@ -336,7 +362,7 @@ def broken_among(doubtful, pointer, neighbour, edge, sign, labels):  # type: ign
     return np.sort(out[:count])
 
 
-@njit(cache=True)
+@exact
 def energy(unary, left, right, agree, differ, labels):  # type: ignore[no-untyped-def]
     """Return the energy of a labelling."""
     total = 0.0

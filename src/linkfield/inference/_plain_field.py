@@ -42,20 +42,17 @@ class Work(NamedTuple):
 
     Component c has the nodes members[starts[c] : starts[c + 1]]; ``group`` is the component of
     every node, -1 for none, ``component`` its must-link component whether movable or not.
-    ``needed`` are the nodes whose costs a look had to know, ``sure`` those waiting ones that keep
-    their labels unless a neighbour moves, ``notable`` those whom a neighbour's move may concern
-    though their link stays as it should be: they can move with others, or their costs are known.
-    Only the links of ``doubtful`` nodes can be broken. ``touched`` are those listed because a
-    neighbour has moved; ``list`` and ``queue`` are room to write to.
+    ``needed`` are the nodes whose costs a look had to know. Only the links of ``doubtful`` nodes
+    can be broken. ``queue`` and ``list`` are room to write to; ``queued`` and ``listed`` nodes
+    stand there.
     """
 
     labels: Any
     waiting: Any
     needed: Any
-    sure: Any
-    touched: Any
+    queued: Any
+    listed: Any
     doubtful: Any
-    notable: Any
     stale: Any
     starts: Any
     members: Any

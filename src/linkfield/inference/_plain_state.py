@@ -7,51 +7,49 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._threads import share
 from ..field import PottsField
+from . import _component_kernels as components
 from . import _edge_kernels as kernels
 from ._chain_kernels import missing_in_chains, swap
-from ._component_kernels import missing_members, sweep_components
 from ._plain_field import PlainField, Work
 from ._relabel_kernels import rename, restive
 from .on_demand import Costs, CostsOnDemand
 
 __all__ = ["PlainState", "plain"]
 
+FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Int32Array = NDArray[np.int32]
 
 #: Nodes that are inserted at a time where costs are worked out on demand.
 INSERTED = 32_768
 
-#: The links of fewer nodes are sooner priced than thought about.
-FEW = 256
+#: So many nodes are worth waking threads for.
+MANY = 1_024
 
 #: So often gaps are known by bounds on their change, until all are forgotten.
 EPOCHS = 256
 
 
 class PlainState:
-    """A labelling in progress; :meth:`restart` begins it.
-
-    Inside, nodes are numbered in the order in which they are visited.
-    """
+    """A labelling in progress; :meth:`restart` begins it."""
 
     def __init__(self, source: PottsField | CostsOnDemand) -> None:
-        self.source, structure = source, source.structure
-        self.visit, self.rank, self.graph = structure.visit, structure.rank, structure.visited
-        self._visit = self.visit.astype(np.int32)
+        self.source, self.graph = source, source.structure
+        self.visit, self.rank = self.graph.visit, self.graph.rank
         self.parts = parts = self.graph.compact(source.must)
-        n, m = structure.n_nodes, len(parts.edge)
+        n, m = self.graph.n_nodes, len(parts.edge)
         if isinstance(source, PottsField):
             gap = source.agree_cost - source.differ_cost
-            table, place = plain(source.unary)[0], self.visit.astype(np.int32)
-            cheapest, margin = source.cheapest[self.visit].astype(np.int32), np.zeros(n)
-            noise = np.zeros(n) if source.noise is None else source.noise[self.visit]
+            table, place = plain(source.unary)[0], np.arange(n, dtype=np.int32)
+            noise = np.zeros(n) if source.noise is None else plain(source.noise)[0]
+            cheapest, margin = source.cheapest.astype(np.int32), margins(table, noise)
             sign, gap = np.sign(gap).astype(np.int8), gap[parts.edge]
             since = np.zeros(n, dtype=np.int32)
         else:
             table, place = np.empty((0, source.n_labels)), np.empty(n, dtype=np.int32)
-            cheapest, margin = np.empty(n, dtype=np.int32), np.empty(n)
+            cheapest, margin = source.costs.cheapest, source.costs.margin
             noise, gap = np.zeros(n), np.zeros(m)
             sign = np.where(source.must, -1, 1).astype(np.int8)
             since = np.full(n, -1, dtype=np.int32)
@@ -59,11 +57,11 @@ class PlainState:
             table, place, cheapest, margin, noise, parts.pointer, parts.neighbour, sign[parts.edge],
             gap, since, np.ones(1), np.ones(1),
         )  # fmt: skip
+        waiting, needed, queued, listed, doubtful = np.zeros((5, n), dtype=bool)
+        stale = np.zeros(len(parts.starts) - 1, dtype=bool)
         self.work = Work(
-            np.empty(n, dtype=np.int32), np.zeros(n, dtype=bool), np.zeros(n, dtype=bool),
-            np.zeros(n, dtype=bool), np.zeros(n, dtype=bool), np.zeros(n, dtype=bool),
-            np.ones(n, dtype=bool), np.zeros(len(parts.starts) - 1, dtype=bool), parts.starts,
-            parts.members, parts.group, parts.component, np.empty(n, dtype=np.int32),
+            np.empty(n, dtype=np.int32), waiting, needed, queued, listed, doubtful, stale,
+            parts.starts, parts.members, parts.group, parts.component, np.empty(n, dtype=np.int32),
             np.empty(n, dtype=np.int32),
         )  # fmt: skip
         self.edges = (parts.left, parts.right, sign)
@@ -77,11 +75,10 @@ class PlainState:
         if start is None:
             labels[:] = -1
         elif start is not self._known:  # they are not those that were found last
-            labels[:] = start[self.visit]
+            labels[:] = start
             self.broken = kernels.broken(*self.edges, labels)
         self._before = labels.copy()
-        for flags in (self.work.needed, self.work.sure, self.work.touched):
-            flags[:] = False
+        self.work.needed[:] = False
         if isinstance(self.source, CostsOnDemand):
             self._renew(self.source.costs)
         if start is not None:
@@ -100,7 +97,7 @@ class PlainState:
             start = self.labels
         elif len(moved):
             start = start.copy()
-            start[self.visit[moved]] = labels[moved]
+            start[moved] = labels[moved]
         self._known = start
         return start
 
@@ -116,50 +113,31 @@ class PlainState:
                 for bounds, change in zip((f.least, f.most), costs.drift, strict=True)
             )
             f = f._replace(least=least, most=most)
-        self.field = f
-        kernels.renew(f, self.work, self._visit, costs.cheapest, costs.margin)
+        f.place[:] = -1
+        self.field = f = f._replace(cheapest=costs.cheapest, margin=costs.margin)
         if costs.nodes is None or costs.table is None or costs.noise is None:
             return
         self.field, self.used = f._replace(table=costs.table), len(costs.nodes)
-        nodes = self.rank[costs.nodes]
-        f.place[nodes], f.noise[nodes] = np.arange(self.used), costs.noise
-        self.work.notable[nodes] = True
+        f.place[costs.nodes], f.noise[costs.nodes] = np.arange(self.used), costs.noise
 
     @property
     def needed(self) -> Int32Array:
         """The nodes whose costs were needed, in order."""
-        return np.sort(self._visit[self.work.needed])
+        return np.flatnonzero(self.work.needed).astype(np.int32)
 
     @property
     def labels(self) -> IntArray:
         """The label of every node."""
-        labels = np.empty(len(self.visit), dtype=np.int64)
-        labels[self.visit] = self.work.labels
-        return labels
+        return self.work.labels.astype(np.int64)
 
     def _begin(self) -> None:
-        self.ask(kernels.begin(self.field, self.work, self.broken, *self.edges[:2]))
+        kernels.begin(self.field, self.work, self.broken, *self.edges[:2])
 
-    def ask(self, nodes: Int32Array) -> None:
-        """Ask for what a look at some nodes may have to know."""
-        nodes = kernels.missing(self.field, self.work, nodes)
-        if self.know(nodes):
-            self.know(kernels.missing(self.field, self.work, nodes))
-
-    def know(self, nodes: Int32Array) -> bool:
-        """Ask for what is missing of the costs of some nodes and of their links.
-
-        Those who knew nothing of their labels may do with old costs of their links, unless they
-        are few: returns whether there were many of them.
-        """
-        if len(nodes) == 0 or isinstance(self.source, PottsField):
-            return False
-        since, known = self.field.since[nodes], self.field.place[nodes] >= 0
-        self.know_labels(nodes)
-        at_once = len(nodes) < FEW or bool(known.all())
-        asked = since != len(self.field.most) - 1
-        self.know_links(nodes[asked if at_once else asked & (known | (since < 0))])
-        return not at_once
+    def know(self, nodes: Int32Array) -> None:
+        """Ask for what is missing of the costs of some nodes, of their links if they may move."""
+        if len(nodes) and isinstance(self.source, CostsOnDemand):
+            self.know_labels(nodes)
+            self.know_links(kernels.loose(self.field, self.work, nodes))
 
     def know_links(self, nodes: Int32Array) -> None:
         """Ask for what the links of some nodes cost at present."""
@@ -185,13 +163,12 @@ class PlainState:
             self.field = self.field._replace(table=grown)
         noise = np.zeros(len(nodes))
         table = self.field.table[first : self.used]
-        self.source.costs.unary(self.visit[nodes], table, noise)
+        self.source.costs.unary(nodes.astype(np.int64), table, noise)
         self.field.noise[nodes] = noise
         self.field.place[nodes] = np.arange(first, self.used)
-        self.work.notable[nodes] = True
 
     def insert(self, order: IntArray) -> None:
-        nodes, labels = order.astype(np.int32), self.work.labels
+        nodes, labels = self.visit[order].astype(np.int32), self.work.labels
         if isinstance(self.source, PottsField):
             kernels.insert(self.field, labels, nodes)
         else:
@@ -205,33 +182,63 @@ class PlainState:
         self._begin()
 
     def sweep(self, start: int, more: int) -> tuple[int, bool]:
-        state, limit = np.zeros(6, dtype=np.int64), more * len(self.visit)
-        while not kernels.sweep(self.field, self.work, start, limit, state):
-            self.ask(self._touched(state))
-        self._touched(state)
-        # Whoever found no place in the queue still waits, for the next sweep.
-        return int(state[kernels.MOVES]), not self.work.waiting.any()
+        # Wherever it starts, the same nodes go.
+        nodes = np.flatnonzero(self.work.waiting).astype(np.int32)
+        moves, contested = self._let_go(nodes)
+        for _ in range(more + 1):
+            if len(contested) == 0:
+                break
+            self.know(contested)
+            decided, nodes = kernels.decide(self.field, self.work, self.rank, contested)
+            others, contested = self._let_go(nodes)
+            moves += decided + others
+        return moves, len(contested) == 0
 
-    def _touched(self, state: IntArray) -> Int32Array:
-        """Return the nodes that a sweep has listed, and clear the list."""
-        nodes = self.work.list[: state[kernels.LISTED]].copy()
-        self.work.touched[nodes], state[kernels.LISTED] = False, 0
-        return nodes
+    def _let_go(self, nodes: Int32Array) -> tuple[int, Int32Array]:
+        """Let some nodes go who can; return how many moved, and who is contested."""
+        found = np.empty(len(nodes), dtype=np.int8)
+        self._look(kernels.look, nodes, found)
+        moves, left = kernels.go(self.field, self.work, self.rank, nodes, found)
+        contested = np.empty(len(left), dtype=bool)
+        self._look(kernels.resist, left, contested)
+        return int(moves), left[contested]
+
+    def _look(self, kernel: Any, some: Int32Array, *found: NDArray[Any]) -> None:
+        """Look at nodes or components, which changes no label, on all threads if they are many."""
+
+        def look(first: int, last: int) -> None:
+            kernel(self.field, self.work, some, first, last, *found)
+
+        if len(some) >= MANY:
+            share(look, len(some))
+        elif len(some):
+            look(0, len(some))
 
     def sweep_components(self) -> int:
-        moves, at, number = 0, 0, len(self.work.stale)
-        self._ask_members(0, number)
-        while at < number:
-            more, at = sweep_components(self.field, self.work, at)
-            moves += more
-            if at < number:
-                self._ask_members(at, at + 1)
-        return int(moves)
+        some = np.flatnonzero(self.work.stale).astype(np.int32)
+        self.work.stale[some] = False
+        some = self._those(components.hopeful, some)
+        if len(some) == 0:
+            return 0
+        members = self._members(some)
+        self.work.needed[members] = True
+        self.know_labels(members)
+        some = self._those(components.loose, some)
+        members = self._members(some)
+        self.know_links(members[self.field.since[members] != len(self.field.most) - 1])
+        wish, gain = np.empty(len(some), dtype=np.int32), np.empty(len(some))
+        self._look(components.wishes, some, wish, gain)
+        return int(components.move(self.field, self.work, some, wish, gain))
 
-    def _ask_members(self, first: int, last: int) -> None:
-        """Ask for what some components have to know: what labels cost, then what links do."""
-        if self.know(missing_members(self.field, self.work, first, last)):
-            self.know(missing_members(self.field, self.work, first, last))
+    def _those(self, kernel: Any, some: Int32Array) -> Int32Array:
+        """Return the components of which a look finds what it asks for."""
+        found = np.empty(len(some), dtype=bool)
+        self._look(kernel, some, found)
+        return some[found]
+
+    def _members(self, some: Int32Array) -> Int32Array:
+        """Return the nodes of some components."""
+        return self.work.members[kernels.slots(self.work.starts, some)]
 
     def rename(self) -> bool:
         pointer, node, number = self.graph.connected_groups
@@ -239,7 +246,8 @@ class PlainState:
         if len(self.named) and np.array_equal(labels, self.named):
             return False  # they have their best names already
         costs = (f.table, f.place, f.cheapest, f.margin)
-        wanted = restive(*costs, labels, self.named, pointer, node, number)
+        unhappy = np.flatnonzero(labels != f.cheapest)
+        wanted = restive(*costs, labels, self.named, pointer, node, number, unhappy)
         self.named = labels.copy()
         if not wanted.any():
             return False
@@ -262,10 +270,10 @@ class PlainState:
         n = len(self.visit)
         chain, mark = np.empty(n, dtype=np.int32), np.zeros(n + 1, dtype=np.int64)
         seen = np.zeros(n, dtype=np.int64)
-        self.know_labels(missing_in_chains(self.field, self.work, chain, mark))
+        self.know_labels(missing_in_chains(self.field, self.work, self.visit, chain, mark))
         moves = at = 0
         while at < n:
-            args = (self.work, at, chain, mark, seen)
+            args = (self.work, self.visit, at, chain, mark, seen)
             more, at, reach = swap(self.field, *args)
             self.know_labels(chain[:reach])
             moves += more
@@ -282,3 +290,13 @@ class PlainState:
 def plain(*arrays: NDArray[Any]) -> list[NDArray[Any]]:
     """Return contiguous, writeable arrays: any other kind would be compiled for again."""
     return [np.require(array, requirements=["C", "W"]) for array in arrays]
+
+
+def margins(costs: FloatArray, noise: FloatArray) -> FloatArray:
+    """Return by how much the cheapest label of every node certainly is that; 0 where it may not."""
+    if costs.shape[1] == 1:
+        return np.zeros(len(costs))
+    two = np.partition(costs, 1, axis=1)[:, :2]
+    with np.errstate(invalid="ignore"):  # where both are infinite
+        margin = two[:, 1] - two[:, 0] - noise
+    return np.where(margin > 0, margin, 0.0)

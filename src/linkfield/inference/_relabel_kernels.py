@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from .._kernels.compiling import inner_exact
+
 __all__ = ["cheapest_assignment", "rename", "restive"]
 
 #: Above this stands a label that is forbidden: the assignment needs finite numbers.
@@ -74,7 +76,7 @@ def _two_names(cost, name):  # type: ignore[no-untyped-def]
             name[1] = second[1]
 
 
-@njit(cache=True)
+@inner_exact
 def _paid_for(table, place, cheapest, margin, labels, node, first, last, at, chain, excess):  # type: ignore[no-untyped-def]
     """Say whether every label of a component would lose by another name, whatever name it is.
 
@@ -105,31 +107,34 @@ def _paid_for(table, place, cheapest, margin, labels, node, first, last, at, cha
     return owing == 0
 
 
-@njit(cache=True)
-def _chained(cheapest, labels, number, first, chain):  # type: ignore[no-untyped-def]
-    """Chain the nodes of every component that have another label than their cheapest.
+@inner_exact
+def _chained(unhappy, number, first, chain):  # type: ignore[no-untyped-def]
+    """Chain the unhappy nodes of every component.
 
     ``first`` becomes the first of each component, or -1, and ``chain`` whoever comes next.
     """
     first[:] = -1
-    for k in range(labels.shape[0]):
-        i = labels.shape[0] - 1 - k
-        if labels[i] != cheapest[i] and number[i] >= 0:
+    for k in range(unhappy.shape[0]):
+        i = unhappy[unhappy.shape[0] - 1 - k]
+        if number[i] >= 0:
             chain[i] = first[number[i]]
             first[number[i]] = i
 
 
 @njit(cache=True)
-def restive(table, place, cheapest, margin, labels, since, pointer, node, number):  # type: ignore[no-untyped-def]
+def restive(  # type: ignore[no-untyped-def]
+    table, place, cheapest, margin, labels, since, pointer, node, number, unhappy
+):  # fmt: skip
     """Say of every connected component whether another naming of its labels could gain.
 
-    Node i has the costs ``table[place[i]]``, which must be known unless it has its cheapest label;
-    any other then costs it ``margin`` more. A component whose labels are those of ``since``
-    (empty: no such labels) has its best names already.
+    Node i has the costs ``table[place[i]]``, which must be known of the ``unhappy`` ones, those
+    that have another label than their cheapest; any other costs the rest ``margin`` more. A
+    component whose labels are those of ``since`` (empty: no such labels) has its best names
+    already.
     """
     K, n = table.shape[1], pointer.shape[0] - 1
-    starts, chain = np.empty(n, np.int64), np.empty(labels.shape[0], np.int64)
-    _chained(cheapest, labels, number, starts, chain)
+    starts, chain = np.empty(n, np.int32), np.empty(labels.shape[0], np.int32)
+    _chained(unhappy, number, starts, chain)
     out = starts >= 0
     excess, loss, kept, change = np.zeros(K), np.zeros(K), np.zeros(K), np.zeros((K, K))
     used, names = np.zeros(K, np.bool_), np.empty(K, np.int64)
@@ -166,7 +171,7 @@ def restive(table, place, cheapest, margin, labels, since, pointer, node, number
     return out
 
 
-@njit(cache=True)
+@inner_exact
 def _differ(labels, since, node, first, last):  # type: ignore[no-untyped-def]
     """Say whether some nodes have other labels than before."""
     at = first
@@ -175,7 +180,7 @@ def _differ(labels, since, node, first, last):  # type: ignore[no-untyped-def]
     return at < last
 
 
-@njit(cache=True)
+@inner_exact
 def _may_gain(loss, kept, change, used, names):  # type: ignore[no-untyped-def]
     """Say whether some renaming could gain, by bounds.
 

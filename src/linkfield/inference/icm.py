@@ -75,8 +75,8 @@ class ICM(Inference):
     ) -> InferenceResult:
         """Do the same as one step of a fit.
 
-        Without ``every_move`` labels are swapped along chains only if nothing else moves: a fit
-        goes on while anything does.
+        Without ``every_move`` labels are renamed, and swapped along chains, only if nothing else
+        moves: a fit goes on while anything does.
         """
         if field.n_nodes == 0:
             return InferenceResult(np.empty(0, np.int64), 0.0)
@@ -133,8 +133,10 @@ class ICM(Inference):
             moved = moves > 0 and not settled
             if not settled or not self.component_moves:
                 continue
-            moved = state.sweep_components() > 0 or state.rename()
+            moved = state.sweep_components() > 0
             idle = idle and not moved and moves == 0
+            if not moved and (every_move or fresh or idle):
+                moved = state.rename()
             if not moved and self.swap_moves and (every_move or idle):
                 moved = state.swap() > 0
         return sweeps, not moved

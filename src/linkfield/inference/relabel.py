@@ -32,7 +32,8 @@ def renamed(field: PottsField, labels: IntArray) -> IntArray | None:
     groups = field.structure.connected_groups
     unary = np.require(field.unary, requirements=["C", "W"])
     cheapest = field.cheapest.astype(np.int32)
-    wanted = restive(unary, place, cheapest, np.zeros(n), proposal, nobody, *groups)
+    unhappy = np.flatnonzero(proposal != cheapest)
+    wanted = restive(unary, place, cheapest, np.zeros(n), proposal, nobody, *groups, unhappy)
     if len(rename(unary, place, noise, proposal, *groups[:2], wanted)) == 0:
         return None
     exact = field.agree_cost.ndim == 1 and (field.entailed is None or len(field.entailed.z) == 1)
