@@ -31,9 +31,10 @@ from linkfield.initialize import (
     SeedingData,
     add_centres,
     canonical_keys,
+    plus_plus,
     weighted_farthest_first,
 )
-from linkfield.initialize.order import draw
+from linkfield.initialize.order import Draws, draw
 
 Array = np.ndarray
 seeds = st.integers(0, 2**32 - 1)
@@ -405,6 +406,46 @@ def test_given_centres_come_first() -> None:
     found = add_centres(data, 4, np.random.default_rng(0), given)
     assert found.shape == (4, 2)
     np.testing.assert_array_equal(found[:2], given)
+
+
+# ---------------------------------------------------------------------------
+# candidates that are drawn ahead
+
+
+def test_candidates_drawn_ahead_follow_the_potential_of_their_step() -> None:
+    X, rng = np.arange(5.0)[:, None], np.random.default_rng(0)
+    data, draws = mean_seeding(X), Draws(np.arange(5))
+    then, now = np.array([4.0, 1.0, 2.0, 3.0, 6.0]), np.array([4.0, 0.5, 2.0, 0.0, 1.5])
+    seen, renewed = np.zeros(5), 0
+    for _ in range(4_000):
+        ahead = plus_plus._Ahead(data, draws, rng, 2, keep=False)
+        for potential in (then, now):
+            which = ahead.take(potential, draws.sums(potential), potential, 8)
+        rows = ahead.rows[which]
+        renewed += which[0] == 0
+        np.add.at(seen, rows, 1)
+    wanted = seen.sum() * now / now.sum()
+    assert seen[3] == 0 and renewed < 2_000  # most were drawn while others were still possible
+    error = ((seen - wanted) ** 2)[wanted > 0] / wanted[wanted > 0]
+    assert error.sum() < 18.5  # chi-square, three degrees of freedom, p = 0.0003
+
+
+@pytest.mark.parametrize("K", [2, 12])
+def test_rows_that_are_read_once_for_several_steps_give_the_same_centres(
+    monkeypatch: pytest.MonkeyPatch, K: int
+) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 6)) + 6.0 * rng.integers(0, 3, (400, 1))
+    weight, offers = rng.integers(1, 4, 400).astype(float), []
+    plain = [centres(setup(X, K=K, weight=weight), "k-means++", seed) for seed in range(8)]
+    monkeypatch.setattr(plus_plus, "LARGE", 0)
+    offer = SeedingData.offer
+    monkeypatch.setattr(
+        SeedingData, "offer", lambda *args: (offers.append(len(args[1])), offer(*args))[1]
+    )
+    kept = [centres(setup(X, K=K, weight=weight), "k-means++", seed) for seed in range(8)]
+    np.testing.assert_allclose(kept, plain, rtol=1e-12, atol=1e-12)
+    assert len(offers) < 8 * K or K == 2
 
 
 # ---------------------------------------------------------------------------

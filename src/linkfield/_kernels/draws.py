@@ -1,14 +1,15 @@
-"""Compiled loop that draws need: potentials, summed up by stretches of the canonical order."""
+"""Compiled loops that draws need: potentials, summed up by stretches of the canonical order."""
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-__all__ = ["lower"]
+from .compiling import exact, inner
+
+__all__ = ["lower", "remainders"]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@exact
 def lower(nearest, found, weight, bucket, first, last, sums):  # type: ignore[no-untyped-def]
     """Set nearest to min(nearest, found); return Σ weight·nearest of every bucket."""
     for i in range(first, last):
@@ -17,3 +18,13 @@ def lower(nearest, found, weight, bucket, first, last, sums):  # type: ignore[no
             nearest[i] = D
         sums[bucket[i]] += weight[i] * nearest[i]
     return sums
+
+
+@inner
+def remainders(nearest, found, which, weight, first, last, out):  # type: ignore[no-untyped-def]
+    """Add Σ weight·min(nearest, found) of some rows of ``found``, each with its own sum."""
+    for k in range(which.shape[0]):
+        row, total = found[which[k]], 0.0
+        for i in range(first, last):
+            total += weight[i] * min(nearest[i], np.float64(row[i]))
+        out[k] += total

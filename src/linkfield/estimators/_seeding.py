@@ -26,7 +26,7 @@ def seeding_data(
     engine, objective = problem.engine, problem.objective
     shared = metric.single()
     offsets = engine.row_offsets(shared)
-    buffer: dict[int, NDArray[np.float32]] = {}
+    buffer = [np.empty((0, len(engine.rows)), dtype=np.float32)]
 
     def centres_of(member: Any) -> FloatArray:
         member = sparse.csr_array(member)
@@ -50,8 +50,10 @@ def seeding_data(
     def distances(
         points: FloatArray, nearest: FloatArray
     ) -> tuple[NDArray[np.float32], FloatArray]:
-        shape = (len(points), len(engine.rows))
-        found = buffer.setdefault(len(points), np.empty(shape, dtype=np.float32))
+        if len(buffer[0]) < len(points):
+            del buffer[0]  # before there is another one
+            buffer.append(np.empty((len(points), len(engine.rows)), dtype=np.float32))
+        found = buffer[0][: len(points)]
         return found, engine.offer(points, shared, offsets, nearest, found)
 
     return SeedingData(

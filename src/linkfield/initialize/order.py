@@ -75,6 +75,23 @@ class Draws:
         )
         return np.asarray(sum(parts))
 
+    def remainders(
+        self,
+        nearest: FloatArray,
+        found: NDArray[np.float32],
+        which: IntArray,
+        weight: FloatArray,
+    ) -> FloatArray:
+        """Return Σ weight·min(nearest, found) of some rows of ``found``."""
+        from .._kernels.draws import remainders
+
+        def some(first: int, last: int) -> FloatArray:
+            out = np.zeros(len(which))
+            remainders(nearest, found, which, weight, first, last, out)
+            return out
+
+        return np.asarray(sum(spread(some, len(nearest), 32_768)))
+
     def __call__(self, weight: FloatArray, sums: FloatArray, uniform: FloatArray) -> IntArray:
         """Draw rows ∝ weight, whose sums by bucket are ``sums``, one for each uniform number."""
         cumulative = np.cumsum(sums)

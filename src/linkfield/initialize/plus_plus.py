@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,16 @@ __all__ = ["add_centres"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+
+#: Points, D of all rows to each of them, and Σ v min D that each of them leaves.
+Offer = tuple[FloatArray, Sequence[NDArray[np.float32]] | NDArray[np.float32], FloatArray]
+
+#: Candidates are drawn for so many steps at a time, at most.
+STEPS = 8
+
+#: Rows of so many bytes are read once for all of them, where the distances take no more than a
+#: quarter of the room that the rows do, or no more than this.
+LARGE, LITTLE = 24_000_000, 32_000_000
 
 
 def add_centres(
@@ -47,28 +58,94 @@ def add_centres(
     ready = _Pool(data, np.empty((0, d)) if pool is None else pool, pool_size)
     trials = 2 + int(np.log(max(n_centres, 1)))
     draws, drawn = Draws(data.order), data.drawable
+    ahead = _Ahead(data, draws, rng, trials, len(ready) == 0 and _worth_reading_once(data, trials))
     nearest = np.full(len(data.rows), np.inf)
     sums = plain = draws.sums(drawn)
     if len(centres) == 0 and len(ready) == 0:
         centres = data.points(draws(drawn, plain, rng.random(1)))
     for part in pieces(len(centres), trials):
-        found, _ = data.offer(centres[part], nearest)
-        for row in found:
+        for row in data.offer(centres[part], nearest)[0]:
             sums = draws.lowered(nearest, row, drawn)
     ready.move_away_from(centres)
     while len(centres) < n_centres:
         # Where every row is a centre already, or none is chosen yet: take rows as they come.
         spread_out = len(centres) > 0 and sums.sum() > 0
-        potential = drawn * nearest if spread_out else drawn
-        points = data.points(draws(potential, sums if spread_out else plain, rng.random(trials)))
-        points = np.concatenate([points, ready.promising(trials)])
-        found, left = data.offer(points, nearest)
+        others = ready.promising(trials)
+        if spread_out:
+            which = ahead.take(drawn * nearest, sums, nearest, len(centres))
+            points, found, left = ahead.offered(which, nearest, others)
+        else:
+            rows = draws(drawn, plain, rng.random(trials))
+            points, found, left = ahead.offer(rows, nearest, others)
         # Two rows that matter to each other only leave the same sum: take the first drawn.
         best = int(np.flatnonzero(left <= left.min() * (1 + 1e-9))[0])
         centres = np.concatenate([centres, points[best : best + 1]])
         sums = draws.lowered(nearest, found[best], drawn)
         ready.move_away_from(points[best : best + 1])
     return centres[:n_centres]
+
+
+def _worth_reading_once(data: SeedingData, trials: int) -> bool:
+    """Say whether rows are so many that distances to candidates should be kept for some steps."""
+    rows = data.rows
+    size = len(rows) * rows.shape[1] * rows.dtype.itemsize
+    distances = len(rows) * trials * STEPS * 4
+    return isinstance(rows, DenseRows) and size >= LARGE and distances <= max(size // 4, LITTLE)
+
+
+class _Ahead:
+    """Candidates for several steps, drawn at once, so that large data are read once for them all.
+
+    A candidate is drawn by its potential v D. When its step comes D may have fallen; it is taken
+    with probability D now / D then, and those that are taken are draws by the potential of now
+    (rejection sampling). The next of m centres lowers D by about a share of 1 / m, so one draws
+    ahead for no more than m / 2 steps. Who is drawn does not depend on when rows are read.
+    """
+
+    def __init__(
+        self, data: SeedingData, draws: Draws, rng: np.random.Generator, trials: int, keep: bool
+    ) -> None:
+        self.data, self.draws, self.rng = data, draws, rng
+        self.trials, self.keep, self.next = trials, keep, 0
+        self.rows, self.then = np.empty(0, dtype=np.int64), np.empty(0)
+        self.points, self.found = np.empty((0, 0)), np.empty((0, 0), dtype=np.float32)
+
+    def take(
+        self, potential: FloatArray, sums: FloatArray, nearest: FloatArray, n_centres: int
+    ) -> IntArray:
+        """Return which candidates are those of the next step.
+
+        ``sums`` are those of the potential, by bucket.
+        """
+        which = self._still(potential)
+        if len(which) < self.trials:  # how many are left says nothing about who they are
+            steps = min(STEPS, max(1, n_centres // 2))
+            self.rows = self.draws(potential, sums, self.rng.random(self.trials * steps))
+            self.then = potential[self.rows]
+            if self.keep:
+                self.points = self.data.points(self.rows)
+                self.found, _ = self.data.offer(self.points, nearest)
+            which = np.arange(self.trials)
+        self.next = int(which[-1]) + 1
+        return which
+
+    def _still(self, potential: FloatArray) -> IntArray:
+        """Return the next candidates that are still to be had, as many as a step tries at most."""
+        rows, then = self.rows[self.next :], self.then[self.next :]
+        taken = self.rng.random(len(rows)) * then < potential[rows]
+        return self.next + np.flatnonzero(taken)[: self.trials]
+
+    def offered(self, which: IntArray, nearest: FloatArray, others: FloatArray) -> Offer:
+        """Offer some candidates, and other points."""
+        if not self.keep:
+            return self.offer(self.rows[which], nearest, others)
+        left = self.draws.remainders(nearest, self.found, which, self.data.weight)
+        return self.points[which], [self.found[k] for k in which], left
+
+    def offer(self, rows: IntArray, nearest: FloatArray, others: FloatArray) -> Offer:
+        """Offer some rows, and other points."""
+        points = np.concatenate([self.data.points(rows), others])
+        return points, *self.data.offer(points, nearest)
 
 
 class _Pool:
