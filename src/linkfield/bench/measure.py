@@ -16,7 +16,8 @@ every fit does once (checking the input, copies, the closure of the constraints,
 assignment) cancels, initialisation does not happen. With ``tol=0`` a fit still stops when no label
 changes, so ``n_iter_`` is read from every fit, and a difference of fewer than ``LEAST`` iterations
 is refused (``RefusedError``), because it would be noise divided by little. Short fits are repeated
-within a round and averaged until ``FLOOR`` seconds have gone by.
+within a round until ``FLOOR`` seconds have gone by, and the median is taken: the difference of two
+fits is small, and one interruption of either would drown it.
 """
 
 from __future__ import annotations
@@ -218,18 +219,16 @@ def iteration(fit: Callable[[int], int]) -> tuple[float, tuple[int, int]]:
 
     ``fit(max_iter)`` makes a fit and returns how many iterations it took.
     """
-    spent, done = np.zeros(2), (0, 0)
-    laps = 0
-    while laps == 0 or (spent[1] < FLOOR and laps < 50):
+    laps: list[float] = []
+    spent = 0.0
+    while not laps or (spent < FLOOR and len(laps) < 50):
         (short_time, few), (long_time, many) = (elapsed(partial(fit, m)) for m in (FEW, MANY))
-        spent += short_time, long_time
-        done = (few, many)
-        laps += 1
-    if done[1] - done[0] < LEAST:
-        raise RefusedError(f"stopped after {done[1]} iterations")
-    if spent[1] <= spent[0]:
-        return np.nan, done  # lost in noise
-    return float(spent[1] - spent[0]) / laps / (done[1] - done[0]), done
+        if many - few < LEAST:
+            raise RefusedError(f"stopped after {many} iterations")
+        spent += long_time
+        laps.append((long_time - short_time) / (many - few))
+    middle = float(np.median(laps))
+    return middle if middle > 0 else np.nan, (few, many)  # else lost in noise
 
 
 def repeated(run: Callable[[], Any]) -> tuple[float, Any]:
