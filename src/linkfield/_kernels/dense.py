@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .asking import STEPS, ask_for
 from .compiling import exact, inner, inner_exact
 from .dense_sums import CHUNK, fetch, gradient, keys, lengths, moments, seed, transfer
 from .layout import WIDER, label_of, loosened, new_bounds, sure_margin
@@ -225,6 +226,7 @@ def costs(X, offset, terms, weight, rows, first, last, table, noise):  # type: i
     for at in range(first, last, CHUNK):
         stop = min(at + CHUNK, last)
         for c in range(stop - at):
+            ask_for(X, rows[min(at + c + STEPS, last - 1)])
             fetch(X, offset, rows[at + c], buffer[c])
         into = np.arange(at, stop)
         _costs_of(terms, weight, stop - at, rows[at:stop], into, buffer, table, noise)

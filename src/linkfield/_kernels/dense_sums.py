@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .asking import STEPS, ask_for
 from .compiling import compiled, inner, inner_exact
 from .tiles import TILE, products, room_for
 
@@ -53,7 +54,10 @@ def transfer(X, offset, theta, weight, rows, old, new, first, last, sums):  # ty
     x = np.empty(d, X.dtype)
     count, total, table = sums.count, sums.weight, sums.sums
     for at in range(first, last):
-        i = rows[at] if rows.shape[0] > 0 else at
+        i = at
+        if rows.shape[0] > 0:
+            i = rows[at]
+            ask_for(X, rows[min(at + STEPS, last - 1)])
         before = old[at] if old.shape[0] > 0 else -1
         after = new[at]
         if before == after:

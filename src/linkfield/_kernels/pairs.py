@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .asking import STEPS, ask_for
 from .compiling import compiled, exact, inner, inner_exact
 
 __all__ = [
@@ -21,9 +22,18 @@ __all__ = [
 
 
 @inner
+def _ask_ahead(X, i, j, e, last):  # type: ignore[no-untyped-def]
+    """Ask for the two rows of a pair that comes later."""
+    ahead = min(e + STEPS, last - 1)
+    ask_for(X, i[ahead])
+    ask_for(X, j[ahead])
+
+
+@inner
 def dense_squares(X, i, j, a, first, last, out):  # type: ignore[no-untyped-def]
     """Set Σ a (x_i − x_j)² of every pair."""
     for e in range(first, last):
+        _ask_ahead(X, i, j, e, last)
         x, y, total = X[i[e]], X[j[e]], 0.0
         for m in range(a.shape[0]):
             gap = np.float64(x[m]) - np.float64(y[m])
@@ -45,6 +55,7 @@ def weighted_rows(rows, a, first, last, out):  # type: ignore[no-untyped-def]
 def dense_products(X, i, j, a, first, last, out):  # type: ignore[no-untyped-def]
     """Set Σ a x_i x_j of every pair."""
     for e in range(first, last):
+        _ask_ahead(X, i, j, e, last)
         x, y, total = X[i[e]], X[j[e]], 0.0
         for m in range(a.shape[0]):
             total += a[m] * np.float64(x[m]) * np.float64(y[m])
@@ -55,6 +66,7 @@ def dense_products(X, i, j, a, first, last, out):  # type: ignore[no-untyped-def
 def dense_square_sums(X, i, j, c, first, last, out):  # type: ignore[no-untyped-def]
     """Add Σ c (x_i − x_j)² by feature to ``out``."""
     for e in range(first, last):
+        _ask_ahead(X, i, j, e, last)
         x, y = X[i[e]], X[j[e]]
         for m in range(out.shape[0]):
             gap = np.float64(x[m]) - np.float64(y[m])
@@ -65,6 +77,7 @@ def dense_square_sums(X, i, j, c, first, last, out):  # type: ignore[no-untyped-
 def dense_product_sums(X, i, j, c, first, last, out):  # type: ignore[no-untyped-def]
     """Add Σ c x_i∘x_j by feature to ``out``."""
     for e in range(first, last):
+        _ask_ahead(X, i, j, e, last)
         x, y = X[i[e]], X[j[e]]
         for m in range(out.shape[0]):
             out[m] += c[e] * np.float64(x[m]) * np.float64(y[m])

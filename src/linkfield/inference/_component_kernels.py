@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._kernels.asking import STEPS, ask_for
 from .._kernels.compiling import exact, inner_exact
 from ._plain_field import GAIN, WIDER
 
@@ -97,6 +98,9 @@ def loose(field, work, some, first, last, found):  # type: ignore[no-untyped-def
     table, place, _, _, _, pointer, neighbour, _, gap, since, least, most = field
     sums = np.empty(table.shape[1])
     for k in range(first, last):
+        later = work.starts[some[min(k + STEPS, last - 1)]]
+        ask_for(table, place[work.members[later]])
+        ask_for(table, place[work.members[later + 1]])
         c = some[k]
         found[k] = not _held(
             table, place, pointer, neighbour, gap, since, least, most, work.labels,

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._kernels.asking import STEPS, ask_for
 from .._kernels.compiling import exact, inner_exact
 from ._plain_field import GAIN, WIDER, PlainField, Work
 
@@ -107,8 +108,12 @@ def begin(field, work, broken, left, right):  # type: ignore[no-untyped-def]
         waiting[left[e]] = doubtful[left[e]] = True
         waiting[right[e]] = doubtful[right[e]] = True
     stale[:] = False
-    for i in range(labels.shape[0]):
-        if waiting[i] and group[i] >= 0:
+    some, count = work.list, 0
+    for i in range(labels.shape[0]):  # without a branch: nobody could foretell it
+        some[count] = i
+        count += waiting[i]
+    for i in some[:count]:
+        if group[i] >= 0:
             stale[group[i]] = True
 
 
@@ -205,6 +210,9 @@ def resist(field, work, nodes, first, last, contested):  # type: ignore[no-untyp
     extra = np.zeros(table.shape[1])
     for k in range(first, last):
         i = nodes[k]
+        later = nodes[min(k + STEPS, last - 1)]
+        ask_for(table, place[later])
+        ask_for(gap, pointer[later])
         work.needed[i] = True
         contested[k] = place[i] < 0 or not _held(
             table, place[i], margin[i], pointer, neighbour, gap, since, least, most, work.labels,
@@ -214,18 +222,16 @@ def resist(field, work, nodes, first, last, contested):  # type: ignore[no-untyp
 
 
 @exact
-def loose(field, work, nodes):  # type: ignore[no-untyped-def]
-    """Return those of some nodes of known costs who may move as far as is known of their links."""
+def loose(field, work, nodes, first, last, found):  # type: ignore[no-untyped-def]
+    """Find out of nodes of known costs whether they may move as far as is known of their links."""
     table, place, _, margin, _, pointer, neighbour, _, gap, since, least, most = field
-    labels, extra, present = work.labels, np.zeros(table.shape[1]), most.shape[0] - 1
-    out, count = np.empty(nodes.shape[0], np.int32), 0
-    for i in nodes:
-        out[count] = i
-        count += since[i] != present and not _held(
-            table, place[i], margin[i], pointer, neighbour, gap, since, least, most, labels, i,
-            extra,
+    extra = np.zeros(table.shape[1])
+    for k in range(first, last):
+        i = nodes[k]
+        found[k] = not _held(
+            table, place[i], margin[i], pointer, neighbour, gap, since, least, most, work.labels,
+            i, extra,
         )  # fmt: skip
-    return out[:count]
 
 
 @exact
@@ -242,6 +248,7 @@ def decide(field, work, rank, contested):  # type: ignore[no-untyped-def]
     wish, gain = np.empty(nodes.shape[0], np.int32), np.zeros(nodes.shape[0])
     for k in range(nodes.shape[0]):
         i = nodes[k]
+        ask_for(table, place[nodes[min(k + STEPS, nodes.shape[0] - 1)]])
         waiting[i], wish[k] = False, labels[i]
         if since[i] == present:
             wish[k], gain[k] = _best(table, place[i], cheapest[i], noise[i], pointer, neighbour,

@@ -133,20 +133,31 @@ class PlainState:
     def _begin(self) -> None:
         kernels.begin(self.field, self.work, self.broken, *self.edges[:2])
 
-    def know(self, nodes: Int32Array) -> None:
-        """Ask for what is missing of the costs of some nodes, of their links if they may move."""
-        if len(nodes) and isinstance(self.source, CostsOnDemand):
-            self.know_labels(nodes)
-            self.know_links(kernels.loose(self.field, self.work, nodes))
+    def know(self, contested: Int32Array) -> None:
+        """Ask for what is missing of the costs of contested nodes, of their links if they may move.
+
+        Those of known costs may: that is why they are contested.
+        """
+        if isinstance(self.source, PottsField):
+            return
+        new = self.field.place[contested] < 0
+        self.know_labels(contested[new])
+        moving, found = ~new, np.empty(np.count_nonzero(new), dtype=bool)
+        self._look(kernels.loose, contested[new], found)
+        moving[new] = found
+        self.know_links(contested[moving])
 
     def know_links(self, nodes: Int32Array) -> None:
-        """Ask for what the links of some nodes cost at present."""
+        """Ask for what the links of some nodes cost, where that is not known of the present."""
+        if isinstance(self.source, PottsField):
+            return
+        f, present = self.field, len(self.field.most) - 1
+        nodes = nodes[f.since[nodes] != present]
         if len(nodes) == 0:
             return
-        assert isinstance(self.source, CostsOnDemand)
-        f, at = self.field, kernels.slots(self.field.pointer, nodes)
+        at = kernels.slots(f.pointer, nodes)
         f.gap[at] = self.source.costs.gaps(self.parts.edge[at])
-        f.since[nodes] = len(f.most) - 1
+        f.since[nodes] = present
 
     def know_labels(self, nodes: Int32Array) -> None:
         """Ask for what labels cost some nodes, where that is not known."""
@@ -224,8 +235,7 @@ class PlainState:
         self.work.needed[members] = True
         self.know_labels(members)
         some = self._those(components.loose, some)
-        members = self._members(some)
-        self.know_links(members[self.field.since[members] != len(self.field.most) - 1])
+        self.know_links(self._members(some))
         wish, gain = np.empty(len(some), dtype=np.int32), np.empty(len(some))
         self._look(components.wishes, some, wish, gain)
         return int(components.move(self.field, self.work, some, wish, gain))
