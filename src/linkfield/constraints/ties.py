@@ -63,6 +63,13 @@ class Ties:
     entailed_weight: float
     visit: IntArray | None = None
 
+    @classmethod
+    def none(cls, entailed_weight: float) -> Ties:
+        """Return the ties of a data set that nothing is known of."""
+        rows, pairs = np.empty(0, dtype=np.int64), np.empty((0, 2), dtype=np.int64)
+        must, weight = np.empty(0, dtype=bool), np.empty(0)
+        return cls(rows, rows, pairs, must, weight, rows, pairs, pairs, entailed_weight)
+
     @property
     def n_rows(self) -> int:
         """Number of tied rows."""
@@ -139,6 +146,9 @@ def tie(
     budget : int
     """
     _check_closure(closure)
+    hard = np.isinf(constraint_weight)
+    if len(constraints._pairs) == 0 and len(constraints.labels.rows) == 0:
+        return Ties.none(1.0 if hard else constraint_weight)
     closed = constraints.closure()
     scaled = constraints.scaled(constraint_weight)
     ends = places(closed.rows, scaled._pairs)
@@ -146,7 +156,6 @@ def tie(
     node = _hard_nodes(scaled, closed, ends[must & np.isinf(weight)])
     _check_hard(scaled, closed, node, ends[~must & np.isinf(weight)])
     # Hard pairs need no closure: contraction and hard cannot-links say all that it would add.
-    hard = np.isinf(constraint_weight)
     blocks = Blocks.none(closed) if hard else Blocks.of(closed, closure)
     times, plus = WRITE_OUT
     all_out = blocks.n_entailed <= times * len(closed.rows) + plus
