@@ -1,9 +1,11 @@
 """Costs that are worked out on demand give the labels that all costs together give."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from linkfield._threads import threads
 from linkfield.inference import ICM, PottsField
 from linkfield.inference import _plain_state as plain_state
 from linkfield.inference.on_demand import Costs, CostsOnDemand
@@ -136,6 +138,27 @@ def test_nodes_that_are_free_to_go_are_not_asked_for():
     labels = ICM().settled(on_demand(field, rng, asked), 3 + wish, rng)
     np.testing.assert_array_equal(labels, wish)
     assert asked == []
+
+
+@settings(max_examples=60)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_neither_numbering_nor_threads_matter(seed):
+    rng = np.random.default_rng(seed)
+    n, K = int(rng.integers(2, 60)), int(rng.integers(2, 6))
+    field = random_field(rng, n, K, int(rng.integers(1, 3 * n)))
+    start = None if rng.random() < 0.3 else rng.integers(0, K, n)
+    known = ICM().solve(field, start, np.random.default_rng(seed)).labels
+    new = rng.permutation(n)  # node i becomes node new[i]
+    old = np.argsort(new)
+    other = PottsField(
+        field.unary[old], new[field.edges], field.agree_cost, field.differ_cost,
+        visit=new[field.structure.visit],
+    )  # fmt: skip
+    begin = None if start is None else start[old]
+    with pytest.MonkeyPatch.context() as patch, threads(2):
+        patch.setattr(plain_state, "MANY", 1)
+        labels = ICM().solve(other, begin, np.random.default_rng(seed)).labels
+    np.testing.assert_array_equal(labels[new], known)
 
 
 def test_insertion_in_parts(monkeypatch):
