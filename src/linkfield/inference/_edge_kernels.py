@@ -34,7 +34,6 @@ __all__ = [
     "go",
     "insert",
     "look",
-    "loose",
     "resist",
     "slots",
 ]
@@ -205,7 +204,7 @@ def _go(field, work, i, queue, woken):  # type: ignore[no-untyped-def]
 
 @exact
 def resist(field, work, nodes, first, last, contested):  # type: ignore[no-untyped-def]
-    """Find out of some nodes who waits whether they are contested, or certainly stay."""
+    """Find out of some waiting nodes whether they are contested; the others certainly stay."""
     table, place, _, margin, _, pointer, neighbour, _, gap, since, least, most = field
     extra = np.zeros(table.shape[1])
     for k in range(first, last):
@@ -219,19 +218,6 @@ def resist(field, work, nodes, first, last, contested):  # type: ignore[no-untyp
             i, extra,
         )  # fmt: skip
         work.waiting[i] = contested[k]
-
-
-@exact
-def loose(field, work, nodes, first, last, found):  # type: ignore[no-untyped-def]
-    """Find out of nodes of known costs whether they may move as far as is known of their links."""
-    table, place, _, margin, _, pointer, neighbour, _, gap, since, least, most = field
-    extra = np.zeros(table.shape[1])
-    for k in range(first, last):
-        i = nodes[k]
-        found[k] = not _held(
-            table, place[i], margin[i], pointer, neighbour, gap, since, least, most, work.labels,
-            i, extra,
-        )  # fmt: skip
 
 
 @exact

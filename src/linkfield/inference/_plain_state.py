@@ -143,7 +143,7 @@ class PlainState:
         new = self.field.place[contested] < 0
         self.know_labels(contested[new])
         moving, found = ~new, np.empty(np.count_nonzero(new), dtype=bool)
-        self._look(kernels.loose, contested[new], found)
+        self._look(kernels.resist, contested[new], found)
         moving[new] = found
         self.know_links(contested[moving])
 
