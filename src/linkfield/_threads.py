@@ -47,7 +47,10 @@ def n_threads(n_jobs: int | None = None) -> int:
     allowed = [library.num_threads for library in _controller().lib_controllers]
     if _in_joblib_thread():
         return 1
-    return max(1, min(effective_n_jobs(-1), cpu_count(), max(allowed, default=1)))
+    found = int(effective_n_jobs(-1))
+    if found > (os.cpu_count() or 1):  # those of a cluster that joblib runs on
+        found = cpu_count()
+    return max(1, min(found, max(allowed, default=1)))
 
 
 def _in_joblib_thread() -> bool:

@@ -149,7 +149,7 @@ class PlainState:
 
     def know_links(self, nodes: Int32Array) -> None:
         """Ask for what the links of some nodes cost, where that is not known of the present."""
-        if isinstance(self.source, PottsField):
+        if len(nodes) == 0 or isinstance(self.source, PottsField):
             return
         f, present = self.field, len(self.field.most) - 1
         nodes = nodes[f.since[nodes] != present]
@@ -161,7 +161,7 @@ class PlainState:
 
     def know_labels(self, nodes: Int32Array) -> None:
         """Ask for what labels cost some nodes, where that is not known."""
-        if isinstance(self.source, PottsField):
+        if len(nodes) == 0 or isinstance(self.source, PottsField):
             return
         nodes = nodes[self.field.place[nodes] < 0]
         if len(nodes) == 0:
@@ -195,6 +195,8 @@ class PlainState:
     def sweep(self, start: int, more: int) -> tuple[int, bool]:
         # Wherever it starts, the same nodes go.
         nodes = np.flatnonzero(self.work.waiting).astype(np.int32)
+        if len(nodes) == 0:
+            return 0, True
         moves, contested = self._let_go(nodes)
         for _ in range(more + 1):
             if len(contested) == 0:
@@ -253,10 +255,10 @@ class PlainState:
     def rename(self) -> bool:
         pointer, node, number = self.graph.connected_groups
         labels, f = self.work.labels, self.field
-        if len(self.named) and np.array_equal(labels, self.named):
+        unhappy = np.flatnonzero(labels != f.cheapest)
+        if len(unhappy) == 0 or (len(self.named) and np.array_equal(labels, self.named)):
             return False  # they have their best names already
         costs = (f.table, f.place, f.cheapest, f.margin)
-        unhappy = np.flatnonzero(labels != f.cheapest)
         wanted = restive(*costs, labels, self.named, pointer, node, number, unhappy)
         self.named = labels.copy()
         if not wanted.any():
@@ -278,6 +280,8 @@ class PlainState:
 
     def swap(self) -> int:
         n = len(self.visit)
+        if np.array_equal(self.work.labels, self.field.cheapest):
+            return 0
         chain, mark = np.empty(n, dtype=np.int32), np.zeros(n + 1, dtype=np.int64)
         seen = np.zeros(n, dtype=np.int64)
         self.know_labels(missing_in_chains(self.field, self.work, self.visit, chain, mark))
