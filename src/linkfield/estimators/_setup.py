@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._rows import DenseRows, Rows
+from .._rows import Rows
 from ..constraints import Constraints, Ties, readable, tie
 from ..distortions import (
     DISTORTIONS,
@@ -36,6 +36,7 @@ from ..exceptions import ConstraintWarning
 from ..inference import Inference, MeanField
 from ..initialize import Neighbourhoods, SeedingData, canonical_keys
 from ._inputs import AbsoluteLabels
+from ._prepared import prepared
 from ._problem import Problem
 from ._seeding import named_init, seeding_data
 
@@ -167,11 +168,12 @@ class Setup:
         weight: FloatArray,
         constraints: Constraints,
         absolute: AbsoluteLabels | None,
+        before: Setup | None = None,
     ) -> Setup:
-        """Prepare data, ties and objective."""
+        """Prepare data, ties and objective; ``before`` is the problem of an earlier fit."""
         check_recipe(recipe)
         K, distortion = recipe.n_clusters, recipe.distortion
-        rows, moments = _rows(recipe, X, weight)
+        rows, moments, keys = prepared(recipe, X, weight, before)
         ties = _ties(recipe, constraints, absolute, rows)
         if recipe.soft and np.isinf(ties.weight[~ties.must]).any():
             raise ValueError(
@@ -209,7 +211,10 @@ class Setup:
             warn_infeasible(constraints, K)
         offset = getattr(rows, "offset", None)
         offset = np.zeros(rows.shape[1]) if offset is None else offset.astype(np.float64)
-        return cls(recipe, problem, constraints, absolute, offset, moments)
+        setup = cls(recipe, problem, constraints, absolute, offset, moments)
+        if keys is not None:
+            setup.__dict__["keys"] = keys
+        return setup
 
     @cached_property
     def keys(self) -> FloatArray:
@@ -288,33 +293,6 @@ class Setup:
         centres[bound] = found
         centres[np.setdiff1d(np.arange(K), bound)] = every[len(bound) :]
         return centres
-
-
-def _rows(recipe: Recipe, X: Any, weight: FloatArray) -> tuple[Rows, Moments]:
-    """Return the rows, centred where rounding asks for it, and their moments.
-
-    Products of uncentred numbers cancel; float32 then gives wrong labels. Where the mean is small
-    beside the spread there is nothing to gain.
-    """
-    distortion, rows = recipe.distortion, recipe.distortion.rows(X)
-    # Not the metric of an earlier fit: what the moments set must be the same in every fit.
-    plain = type(recipe.metric).start(X.shape[1], recipe.n_clusters).single()
-
-    def moments(rows: Rows) -> Moments:
-        everyone = np.ones(len(rows), dtype=bool)
-        engine = ArrayEngine(rows, weight, everyone, distortion, recipe.n_clusters)
-        found = engine.moments(plain)
-        rows.note_range(found.low, found.high)
-        return found
-
-    found = moments(rows)
-    if not isinstance(distortion, SquaredEuclidean) or not isinstance(rows, DenseRows):
-        return rows, found
-    mean = found.first / weight.sum()
-    if not np.sum(mean**2) * weight.sum() > 0.5 * found.second.sum():
-        return rows, found
-    rows = DenseRows(rows.base, mean.astype(rows.dtype))
-    return rows, moments(rows)
 
 
 def _moment(engine: ArrayEngine, metric: Metric, moments: Moments) -> FloatArray:

@@ -277,7 +277,8 @@ class HMRFKMeans(Choosing, Using, ClusterMixin, BaseEstimator):
         choice = self._choice(X, known, weight, rng)
         with threads(self.n_jobs), single_blas:
             recipe = self._recipe(d, choice.metric)
-            setup = Setup.of(recipe, X, weight, self._effective(known), absolute)
+            before = getattr(self, "_setup", None) if self._warm() else None
+            setup = Setup.of(recipe, X, weight, self._effective(known), absolute, before)
             try:
                 outcome = self._best_run(setup, rng)
             finally:
