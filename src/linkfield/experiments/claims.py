@@ -79,10 +79,10 @@ EXPLANATIONS: dict[str, str] = {
     "001-derm-gains-little": "There is little to gain on any of the sets from random starts.",
     "001-image-hard-harms": "With wrong answers hard constraints are below none (0.46 against 0.50 "
     "at 20% noise and 20% of the rows), which is less than the spread of the starts.",
-    "own-better-than-k-means": "On all sets but banking77: with 77 classes on 500 rows nearly all "
+    "own-better-than-k-means": "By least on banking77: with 77 classes on 500 rows nearly all "
     "random pairs are cannot-links, which say little.",
-    "own-better-than-k-means-10": "Not on banking77 (see above), on pbmc68k, where the lead is too "
-    "small to be sure of, and on wine, where k-means is as good as can be.",
+    "own-better-than-k-means-10": "Not on banking77 (see above), on 20newsgroups and pbmc68k, where "
+    "the lead is too small to be sure of, and on wine, where k-means is as good as can be.",
     "own-as-good-as-mpckmeans": "Wherever the package gave an answer: its MPCKMeans is not tried "
     "on rows of more than 100 features, where a fit takes more than 60 s.",
     "own-as-good-as-copkmeans": "Wherever the package gave enough answers to judge.",
