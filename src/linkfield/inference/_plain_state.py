@@ -26,7 +26,7 @@ Int32Array = NDArray[np.int32]
 INSERTED = 32_768
 
 #: So many nodes are worth waking threads for.
-MANY = 1_024
+MANY = 3_000
 
 #: So often gaps are known by bounds on their change, until all are forgotten.
 EPOCHS = 256
