@@ -9,8 +9,8 @@ the classes, and the model refitted with ``warm_start=True``. Every other pair i
 present labelling breaks (a must-link, a cannot-link, in turn), as a person who corrects mistakes
 would give; the others are drawn at random, half of them must-links. A refit's time includes making
 the ``Constraints``, and so does a cold fit's, of which the median over several seeds is taken: they
-differ in their iterations, three times and more. In the end a new model is fitted cold with all pairs,
-from several seeds, and the objectives are compared.
+differ in their iterations, three times and more. In the end a new model is fitted cold with all
+pairs, from several seeds, and the objectives are compared.
 """
 
 import warnings

@@ -37,9 +37,11 @@ SEEDS, K = range(3), 10
 def fit_linkfield(
     method: str, X: Any, must: Any, cannot: Any, seed: int, n_clusters: int = K
 ) -> Any:
-    """Fit an estimator of linkfield by its name."""
+    """Fit an estimator of linkfield by its name, behind which ", one start" may stand."""
     linkfield = import_module("linkfield")
-    model = getattr(linkfield, method)(n_clusters, random_state=seed)
+    name, _, once = method.partition(", ")
+    params = {"n_init": 1} if once else {}
+    model = getattr(linkfield, name)(n_clusters, random_state=seed, **params)
     return model.fit(X, constraints=linkfield.Constraints(must, cannot))
 
 

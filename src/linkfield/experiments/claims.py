@@ -81,8 +81,8 @@ EXPLANATIONS: dict[str, str] = {
     "at 20% noise and 20% of the rows), which is less than the spread of the starts.",
     "own-better-than-k-means": "By least on banking77: with 77 classes on 500 rows nearly all "
     "random pairs are cannot-links, which say little.",
-    "own-better-than-k-means-10": "Not on banking77 (see above), on 20newsgroups and pbmc68k, where "
-    "the lead is too small to be sure of, and on wine, where k-means is as good as can be.",
+    "own-better-than-k-means-10": "Not on banking77 (see above), on 20newsgroups and pbmc68k, "
+    "where the lead is too small to be sure of, and on wine, where k-means is as good as can be.",
     "own-as-good-as-mpckmeans": "Wherever the package gave an answer: its MPCKMeans is not tried "
     "on rows of more than 100 features, where a fit takes more than 60 s.",
     "own-as-good-as-copkmeans": "Wherever the package gave enough answers to judge.",
