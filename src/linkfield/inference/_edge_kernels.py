@@ -34,6 +34,7 @@ __all__ = [
     "go",
     "insert",
     "look",
+    "margins",
     "resist",
     "slots",
 ]
@@ -54,6 +55,22 @@ def slots(pointer, nodes):  # type: ignore[no-untyped-def]
         for at in range(pointer[i], pointer[i + 1]):
             out[count] = at
             count += 1
+    return out
+
+
+@exact
+def margins(table, noise):  # type: ignore[no-untyped-def]
+    """Return by how much the cheapest label of every node certainly is that; 0 where it may not."""
+    out = np.zeros(table.shape[0])
+    for i in range(table.shape[0]):
+        best = second = np.inf
+        for h in range(table.shape[1]):
+            value = table[i, h]
+            second = min(second, max(best, value))
+            best = min(best, value)
+        gap = second - best - noise[i]  # not a number where both are infinite
+        if table.shape[1] > 1 and gap > 0:
+            out[i] = gap
     return out
 
 

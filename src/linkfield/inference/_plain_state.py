@@ -18,7 +18,6 @@ from .on_demand import Costs, CostsOnDemand
 
 __all__ = ["PlainState", "plain"]
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Int32Array = NDArray[np.int32]
 
@@ -44,7 +43,7 @@ class PlainState:
             gap = source.agree_cost - source.differ_cost
             table, place = plain(source.unary)[0], np.arange(n, dtype=np.int32)
             noise = np.zeros(n) if source.noise is None else plain(source.noise)[0]
-            cheapest, margin = source.cheapest.astype(np.int32), margins(table, noise)
+            cheapest, margin = source.cheapest.astype(np.int32), kernels.margins(table, noise)
             sign, gap = np.sign(gap).astype(np.int8), gap[parts.edge]
             since = np.zeros(n, dtype=np.int32)
         else:
@@ -304,13 +303,3 @@ class PlainState:
 def plain(*arrays: NDArray[Any]) -> list[NDArray[Any]]:
     """Return contiguous, writeable arrays: any other kind would be compiled for again."""
     return [np.require(array, requirements=["C", "W"]) for array in arrays]
-
-
-def margins(costs: FloatArray, noise: FloatArray) -> FloatArray:
-    """Return by how much the cheapest label of every node certainly is that; 0 where it may not."""
-    if costs.shape[1] == 1:
-        return np.zeros(len(costs))
-    two = np.partition(costs, 1, axis=1)[:, :2]
-    with np.errstate(invalid="ignore"):  # where both are infinite
-        margin = two[:, 1] - two[:, 0] - noise
-    return np.where(margin > 0, margin, 0.0)
