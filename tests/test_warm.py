@@ -16,6 +16,7 @@ from sklearn.datasets import load_digits
 from test_laws import naive_objective, problem
 
 from linkfield import Constraints, HMRFKMeans
+from linkfield.engine import ArrayEngine
 from linkfield.estimation import PairTerms
 from linkfield.exceptions import InfeasibleConstraintsError
 
@@ -176,6 +177,22 @@ def test_data_changed_in_place_is_noticed_where_the_start_was_given(change: str)
     X[:] = -X if change == "negated" else np.random.default_rng(0).permutation(X)
     assert_same(model.fit(X), copy.fit(X))
     assert model.n_iter_ == copy.n_iter_
+
+
+@every_storage
+def test_the_same_rows_are_summed_up_once(monkeypatch: pytest.MonkeyPatch, storage: Any) -> None:
+    X, y = blobs(7)
+    data, passes, moments = storage(X), [], ArrayEngine.moments
+    monkeypatch.setattr(ArrayEngine, "moments", lambda *args: (passes.append(1), moments(*args))[1])
+    known = [Constraints.from_labels(y, n_pairs=m, random_state=0) for m in (20, 25)]
+    model = warm(metric="diagonal").fit(data, constraints=known[0])
+    first = len(passes)
+    model.fit(data, constraints=known[1])
+    assert len(passes) == first > 0
+    values = data.data if sparse.issparse(data) else data
+    values[:5] *= 1.5
+    model.fit(data, constraints=known[1])
+    assert len(passes) > first
 
 
 def test_other_weights_and_other_rows_are_noticed() -> None:

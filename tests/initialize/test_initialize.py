@@ -430,9 +430,9 @@ def test_candidates_drawn_ahead_follow_the_potential_of_their_step() -> None:
     assert error.sum() < 18.5  # chi-square, three degrees of freedom, p = 0.0003
 
 
-@pytest.mark.parametrize("K", [2, 12])
+@pytest.mark.parametrize(("K", "reads"), [(2, 2), (12, 9)])
 def test_rows_that_are_read_once_for_several_steps_give_the_same_centres(
-    monkeypatch: pytest.MonkeyPatch, K: int
+    monkeypatch: pytest.MonkeyPatch, K: int, reads: int
 ) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 6)) + 6.0 * rng.integers(0, 3, (400, 1))
@@ -445,7 +445,7 @@ def test_rows_that_are_read_once_for_several_steps_give_the_same_centres(
     )
     kept = [centres(setup(X, K=K, weight=weight), "k-means++", seed) for seed in range(8)]
     np.testing.assert_allclose(kept, plain, rtol=1e-12, atol=1e-12)
-    assert len(offers) < 8 * K or K == 2
+    assert len(offers) <= 8 * reads  # of eight fits; they would be 8 K
 
 
 # ---------------------------------------------------------------------------

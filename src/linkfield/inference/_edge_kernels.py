@@ -195,28 +195,14 @@ def go(field, work, rank, nodes, found):  # type: ignore[no-untyped-def]
 
 @inner_exact
 def _go(field, work, i, queue, woken):  # type: ignore[no-untyped-def]
-    """Let a node go where it wants, and list those of its neighbours who are not content.
-
-    Its links are in order then, so those who are content stay so.
-    """
-    _, _, cheapest, _, _, pointer, neighbour, _, _, _, _, _ = field
-    labels, waiting, queued, doubtful = work.labels, work.waiting, work.queued, work.doubtful
-    stale, group = work.stale, work.group
-    waiting[i] = False
-    if labels[i] == cheapest[i]:
+    """Let a node go where it wants; return whether it moved, and how many are listed by that."""
+    _, _, cheapest, _, _, pointer, neighbour, sign, _, _, _, _ = field
+    work.waiting[i] = False
+    if work.labels[i] == cheapest[i]:
         return 0, woken
-    labels[i] = cheapest[i]
-    if group[i] >= 0:
-        stale[group[i]] = True
-    for at in range(pointer[i], pointer[i + 1]):
-        j = neighbour[at]
-        if group[j] >= 0:
-            stale[group[j]] = True
-        if (labels[j] != cheapest[j] or doubtful[j]) and not queued[j]:
-            waiting[j] = queued[j] = True
-            queue[woken] = j
-            woken += 1
-    return 1, woken
+    work.labels[i] = cheapest[i]
+    return 1, _wake(pointer, neighbour, sign, cheapest, work.labels, work.waiting, work.queued,
+                    work.doubtful, work.stale, work.group, queue, woken, i)  # fmt: skip
 
 
 @exact

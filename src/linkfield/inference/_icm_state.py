@@ -34,7 +34,7 @@ class State(Protocol):
         """
 
     def sweep(self, start: int, more: int) -> tuple[int, bool]:
-        """Visit every waiting node, from ``start`` on; whom they wake up to ``more`` times.
+        """Visit every waiting node, from ``start`` on if order matters; the woken ``more`` times.
 
         Returns how many moved, and whether nobody waits any more.
         """

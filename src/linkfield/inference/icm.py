@@ -24,11 +24,13 @@ IntArray = NDArray[np.int64]
 
 @dataclass
 class ICM(Inference):
-    """Greedy descent: one node at a time, then one must-link component at a time.
+    """Greedy descent: nodes first, then whole must-link components.
 
     Each move lowers the energy strictly, so it ends, at a labelling that no single change and
-    no move of a component improves. A sweep starts at a random node and looks only at nodes around
-    which something has changed.
+    no move of a component improves. A sweep looks only at nodes around which something has changed.
+    In fields of plain edges all nodes go at once that can have their cheapest label with every link
+    in order; the others are decided on, those first that gain most. In other fields a sweep takes
+    one node after the other, from a random one on.
 
     Parameters
     ----------

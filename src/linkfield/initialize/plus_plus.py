@@ -123,6 +123,7 @@ class _Ahead:
             self.rows = self.draws(potential, sums, self.rng.random(self.trials * steps))
             self.then = potential[self.rows]
             if self.keep:
+                self.found = self.found[:0].copy()  # no longer held when there is a larger one
                 self.points = self.data.points(self.rows)
                 self.found, _ = self.data.offer(self.points, nearest)
             which = np.arange(self.trials)
