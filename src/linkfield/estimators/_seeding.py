@@ -10,7 +10,7 @@ from scipy import sparse
 
 from ..distortions import Metric
 from ..estimation import Model, Statistics
-from ..initialize import Neighbourhoods, SeedingData
+from ..initialize import Neighbourhoods, SeedingData, most_offered
 from ._problem import Problem
 
 __all__ = ["named_init", "seeding_data"]
@@ -26,7 +26,8 @@ def seeding_data(
     engine, objective = problem.engine, problem.objective
     shared = metric.single()
     offsets = engine.row_offsets(shared)
-    buffer = [np.empty((0, len(engine.rows)), dtype=np.float32)]
+    # Room for as many as are ever offered at once; what is not written to takes no memory.
+    buffer = np.empty((most_offered(engine.n_clusters), len(engine.rows)), dtype=np.float32)
 
     def centres_of(member: Any) -> FloatArray:
         member = sparse.csr_array(member)
@@ -50,10 +51,7 @@ def seeding_data(
     def distances(
         points: FloatArray, nearest: FloatArray
     ) -> tuple[NDArray[np.float32], FloatArray]:
-        if len(buffer[0]) < len(points):
-            del buffer[0]  # before there is another one
-            buffer.append(np.empty((len(points), len(engine.rows)), dtype=np.float32))
-        found = buffer[0][: len(points)]
+        found = buffer[: len(points)]
         return found, engine.offer(points, shared, offsets, nearest, found)
 
     return SeedingData(

@@ -14,7 +14,7 @@ from .order import Draws
 if TYPE_CHECKING:
     from .neighbourhoods import SeedingData
 
-__all__ = ["add_centres"]
+__all__ = ["add_centres", "most_offered"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -56,7 +56,7 @@ def add_centres(
     d = data.rows.shape[1]
     centres = np.empty((0, d)) if given is None else given
     ready = _Pool(data, np.empty((0, d)) if pool is None else pool, pool_size)
-    trials = 2 + int(np.log(max(n_centres, 1)))
+    trials = _trials(n_centres)
     draws, drawn = Draws(data.order), data.drawable
     ahead = _Ahead(data, draws, rng, trials, len(ready) == 0 and _worth_reading_once(data, trials))
     nearest = np.full(len(data.rows), np.inf)
@@ -83,6 +83,16 @@ def add_centres(
         sums = draws.lowered(nearest, found[best], drawn)
         ready.move_away_from(points[best : best + 1])
     return centres[:n_centres]
+
+
+def _trials(n_centres: int) -> int:
+    """Return how many rows compete to be the next centre (Arthur & Vassilvitskii 2007)."""
+    return 2 + int(np.log(max(n_centres, 1)))
+
+
+def most_offered(n_centres: int) -> int:
+    """Return how many points are offered at once at most."""
+    return STEPS * _trials(n_centres)
 
 
 def _worth_reading_once(data: SeedingData, trials: int) -> bool:
@@ -123,7 +133,6 @@ class _Ahead:
             self.rows = self.draws(potential, sums, self.rng.random(self.trials * steps))
             self.then = potential[self.rows]
             if self.keep:
-                self.found = self.found[:0].copy()  # no longer held when there is a larger one
                 self.points = self.data.points(self.rows)
                 self.found, _ = self.data.offer(self.points, nearest)
             which = np.arange(self.trials)
