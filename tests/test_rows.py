@@ -156,3 +156,11 @@ def test_equal_sparse_rows_are_no_distance_apart(dtype: Any) -> None:
     a, at = rng.uniform(0.1, 3.0, 50), np.arange(20)
     assert (rows.pair_squares(at, at + 20, a) == 0.0).all()
     assert (rows.pair_squares(at, np.full(20, 40), a) == rows.pair_products(at, at, a)).all()
+
+
+def test_products_of_dense_rows_raise_no_alarm() -> None:
+    """BLAS may raise the flag of invalid numbers for finite ones; here it has a reason to."""
+    rows = DenseRows(np.array([[np.inf, 1.0]], dtype=np.float32))
+    with np.errstate(invalid="raise"):
+        assert np.isnan(rows.dot(np.array([[0.0, 1.0]]))).all()
+        assert np.isnan(rows.square_dot(np.array([[0.0, 1.0]]))).all()

@@ -30,6 +30,15 @@ def pieces(n: int, size: int) -> Iterator[slice]:
         yield slice(start, min(n, start + size))
 
 
+def _product(A: Array, B: Array) -> Array:
+    """Return A B of finite numbers.
+
+    OpenBLAS raises false alarms of invalid numbers now and then, for few columns of float32.
+    """
+    with np.errstate(invalid="ignore"):
+        return np.asarray(A @ B)
+
+
 @dataclass(frozen=True)
 class Compiled:
     """Rows as compiled passes take them: a module of passes, the data, what to take off.
@@ -268,11 +277,11 @@ class DenseRows(Rows):
         return Compiled(dense, plain(self.base), offset, transposed=False)
 
     def dot(self, W: Array) -> Array:
-        return self.X @ np.asarray(W, self.dtype).T
+        return _product(self.X, np.asarray(W, self.dtype).T)
 
     def square_dot(self, W: Array) -> Array:
         X = self.X
-        return (X * X) @ np.asarray(W, self.dtype).T
+        return _product(X * X, np.asarray(W, self.dtype).T)
 
     def sums(self, C: Any) -> FloatArray:
         return np.asarray(C @ np.asarray(self.X, np.float64))
