@@ -25,6 +25,7 @@ from linkfield.engine import ArrayEngine, Assignment
 from linkfield.estimation import Model
 
 Array = np.ndarray
+pytestmark = pytest.mark.usefixtures("long_passes")
 seeds = st.integers(0, 2**32 - 1)
 K = 4
 CASES = [

@@ -18,6 +18,7 @@ from linkfield.engine import ArrayEngine, Assignment
 from linkfield.estimation import Model
 
 Array = np.ndarray
+pytestmark = pytest.mark.usefixtures("long_passes")
 seeds = st.integers(0, 2**32 - 1)
 K, N, D = 5, 400, 4
 STORAGES = {"dense": np.asarray, "csr": sparse.csr_array}

@@ -18,7 +18,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from linkfield import Constraints, HMRFKMeans
-from linkfield._threads import n_threads, run, single_blas, spread, threads
+from linkfield._threads import n_threads, run, share, single_blas, spread, threads
 
 FIELDS = ("labels_", "objective_", "metric_", "history_", "cluster_centers_", "n_iter_")
 
@@ -193,6 +193,17 @@ def test_spread_covers_everything_once(n: int, least: int) -> None:
         found = spread(lambda a, b: list(range(a, b)), n, least)
     assert [k for part in found for k in part] == list(range(n))
     assert len(found) == 1 or min(map(len, found)) >= least
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3, 8])
+@pytest.mark.parametrize("n", [0, 1, 5, 6, 12, 100, 1001])
+def test_shares_cover_everything_once(n: int, n_jobs: int) -> None:
+    with threads(n_jobs):
+        found = share(lambda a, b: list(range(a, b)), n)
+    assert [k for part in found for k in part] == list(range(n))
+    assert len(found) <= 3 * n_jobs
+    if n >= 1000:  # the last to be taken are the smallest
+        assert len(found[-1]) <= len(found[0])
 
 
 def test_the_number_of_threads_is_the_contexts() -> None:

@@ -42,9 +42,9 @@ def make(size: tuple[int, int, int, int], dtype: Any) -> tuple[Array, Array, Arr
 def found(X: Array, psi: Array, g: Array) -> tuple[Array, Array, Array]:
     n = len(X)
     whole = (n + TILE - 1) // TILE * TILE
-    best, second = (np.full(whole + 3, 7.0, X.dtype) for _ in range(2))
+    best, second = (np.full(whole + 3, 7.0, psi.dtype) for _ in range(2))
     label = np.full(whole + 3, 7, np.int32)
-    find(X, psi, g, np.empty(room_for(len(psi)), X.dtype), best, second, label)
+    find(X, psi, g, np.empty(room_for(len(psi)), psi.dtype), best, second, label)
     for out in (best, second, label):
         assert (out[whole:] == 7).all()  # nothing is written behind the last tile
     return best[:n], second[:n], label[:n]
@@ -69,6 +69,16 @@ def test_least_and_second_least_cost(dtype: Any, size: tuple[int, int, int, int]
         assert np.isinf(second).all()
     else:
         assert (np.abs(second - wanted[:, 1]) <= tolerance).all()
+
+
+@settings(max_examples=40)
+@given(size=sizes)
+@example(size=(40, 300, 6, 0))
+def test_rows_of_double_precision_are_rounded_on_the_way(size: tuple[int, int, int, int]) -> None:
+    X, psi, g = make(size, np.float64)
+    psi, g = psi.astype(np.float32), g.astype(np.float32)
+    for one, other in zip(found(X, psi, g), found(X.astype(np.float32), psi, g), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 @every_dtype

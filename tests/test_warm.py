@@ -21,6 +21,7 @@ from linkfield.estimation import PairTerms
 from linkfield.exceptions import InfeasibleConstraintsError
 
 Array = np.ndarray
+pytestmark = pytest.mark.usefixtures("long_passes")
 seeds = st.integers(0, 2**32 - 1)
 K, N, D = 4, 400, 3
 CASES = [("euclidean", "identity"), ("euclidean", "diagonal"), ("euclidean", "full"),

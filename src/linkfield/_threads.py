@@ -10,19 +10,26 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
+from itertools import accumulate
 from typing import Any, TypeVar
 
 from joblib import cpu_count, effective_n_jobs
 from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["n_threads", "run", "share", "single_blas", "spread", "threads"]
+__all__ = ["blas_for", "n_threads", "run", "share", "single_blas", "spread", "threads"]
 
 T = TypeVar("T")
 S = TypeVar("S")
+
+#: Shares of all work: what every thread takes at first, next, and in the end.
+PARTS = (0.6, 0.3, 0.1)
+
+#: Products of so few numbers are made on one thread by every BLAS.
+FEW = 9_000
 
 _current: ContextVar[int] = ContextVar("linkfield_threads", default=1)
 
@@ -113,12 +120,17 @@ def spread(function: Callable[[int, int], T], n: int, least: int) -> list[T]:
 
 
 def share(function: Callable[[int, int], T], n: int) -> list[T]:
-    """Call ``function(first, last)`` on pieces of 0..n, two for every thread.
+    """Call ``function(first, last)`` on pieces of 0..n, three for every thread.
 
-    For work whose result does not depend on where it is cut.
+    They become smaller and smaller: a thread that was woken late takes less. For work whose result
+    does not depend on where it is cut.
     """
     size = _current.get()
-    return _in_pieces(function, n, max(1, min(n, 2 * size)) if size > 1 else 1)
+    if size == 1 or n < 3 * size:
+        return _in_pieces(function, n, max(1, min(n, size)))
+    parts = [part / size for part in PARTS for _ in range(size)]
+    edges = [0, *(int(n * at + 0.5) for at in accumulate(parts[:-1])), n]
+    return run(lambda k: function(edges[k], edges[k + 1]), range(len(parts)))
 
 
 def _in_pieces(function: Callable[[int, int], T], n: int, count: int) -> list[T]:
@@ -165,6 +177,15 @@ class _SingleBlas:
 
 
 single_blas = _SingleBlas()
+
+
+def blas_for(n_rows: int, n_features: int, n_clusters: int) -> AbstractContextManager[None]:
+    """Limit BLAS to one thread for work on such data, where it might use several.
+
+    To change its limit takes another thread, which a small fit should not wait for.
+    """
+    small = n_rows * n_features * max(n_features, n_clusters) < FEW
+    return nullcontext() if small else single_blas
 
 
 def _after_fork() -> None:

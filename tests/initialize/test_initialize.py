@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from linkfield._rows import as_rows
-from linkfield.constraints import Constraints
+from linkfield.constraints import Closure, Constraints
 from linkfield.distortions import (
     Correlation,
     Cosine,
@@ -418,9 +418,9 @@ def test_candidates_drawn_ahead_follow_the_potential_of_their_step() -> None:
     then, now = np.array([4.0, 1.0, 2.0, 3.0, 6.0]), np.array([4.0, 0.5, 2.0, 0.0, 1.5])
     seen, renewed = np.zeros(5), 0
     for _ in range(4_000):
-        ahead = plus_plus._Ahead(data, draws, rng, 2, keep=False)
+        ahead = plus_plus._Ahead(data, draws, rng, 2, room=2)
         for potential in (then, now):
-            which = ahead.take(potential, draws.sums(potential), potential, 8)
+            which = ahead.take(potential.__getitem__, draws.sums(potential), 8)
         rows = ahead.rows[which]
         renewed += which[0] == 0
         np.add.at(seen, rows, 1)
@@ -430,15 +430,19 @@ def test_candidates_drawn_ahead_follow_the_potential_of_their_step() -> None:
     assert error.sum() < 18.5  # chi-square, three degrees of freedom, p = 0.0003
 
 
-@pytest.mark.parametrize(("K", "reads"), [(2, 2), (12, 9)])
+@pytest.mark.parametrize(
+    ("K", "room", "reads"), [(2, 16, 2), (12, 32, 9), (12, 10, 10), (12, 8, 11), (12, 5, 12)]
+)
 def test_rows_that_are_read_once_for_several_steps_give_the_same_centres(
-    monkeypatch: pytest.MonkeyPatch, K: int, reads: int
+    monkeypatch: pytest.MonkeyPatch, K: int, room: int, reads: int
 ) -> None:
+    """Four candidates compete for the next of twelve centres."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 6)) + 6.0 * rng.integers(0, 3, (400, 1))
     weight, offers = rng.integers(1, 4, 400).astype(float), []
     plain = [centres(setup(X, K=K, weight=weight), "k-means++", seed) for seed in range(8)]
     monkeypatch.setattr(plus_plus, "LARGE", 0)
+    monkeypatch.setattr(plus_plus, "MUCH", 4 * 400 * room)
     offer = SeedingData.offer
     monkeypatch.setattr(
         SeedingData, "offer", lambda *args: (offers.append(len(args[1])), offer(*args))[1]
@@ -446,6 +450,22 @@ def test_rows_that_are_read_once_for_several_steps_give_the_same_centres(
     kept = [centres(setup(X, K=K, weight=weight), "k-means++", seed) for seed in range(8)]
     np.testing.assert_allclose(kept, plain, rtol=1e-12, atol=1e-12)
     assert len(offers) <= 8 * reads  # of eight fits; they would be 8 K
+
+
+def test_the_starts_of_a_fit_gather_neighbourhoods_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    known = Constraints(must_link=rng.permutation(60)[:40].reshape(-1, 2))
+    alone = [centres(setup(X, known), "neighbourhoods", seed) for seed in range(4)]
+    gathered, gather = [], Closure.neighbourhoods
+    monkeypatch.setattr(
+        Closure, "neighbourhoods", lambda self: (gathered.append(self), gather(self))[1]
+    )
+    ready = setup(X, known)
+    np.testing.assert_array_equal(
+        [centres(ready, "neighbourhoods", seed) for seed in range(4)], alone
+    )
+    assert len(gathered) == 1
 
 
 # ---------------------------------------------------------------------------

@@ -11,16 +11,16 @@ from typing import Any
 from numba import types
 from numba.extending import intrinsic
 
-from .registers import constant, data_of, loop, prefetch, shape_of
+from .registers import LINE, constant, data_of, loop, prefetch, shape_of
 
 __all__ = ["STEPS", "ask_for"]
 
 #: So many steps ahead rows are asked for.
 STEPS = 8
 
-#: Bytes that memory gives at a time, and how many of a row are asked for: what comes behind them is
-#: read one after the other, which processors foresee themselves.
-LINE, MOST = 64, 512
+#: So many bytes of a row are asked for: what comes behind them is read one after the other, which
+#: processors foresee themselves.
+MOST = 512
 
 
 def _ask_for(typingctx, X, row):  # type: ignore[no-untyped-def]

@@ -13,7 +13,8 @@ from .asking import STEPS, ask_for
 from .compiling import exact, inner, inner_exact
 from .dense_sums import CHUNK, fetch, gradient, keys, lengths, moments, seed, transfer
 from .layout import WIDER, label_of, loosened, new_bounds, sure_margin
-from .tiles import TILE, nearest, product, products, room_for
+from .rough import DOUBTS, nearest_centres
+from .tiles import TILE, product, products, room_for
 
 __all__ = [
     "assign",
@@ -112,7 +113,7 @@ def _settle(terms, chunk, m, index, best, second, label, own, bound, labels, mov
 
 @inner
 def _note_bounds(  # type: ignore[no-untyped-def]
-    theta, directional, error, ceiling, m, index, chunk, best, second, own, upper, lower
+    theta, directional, error, off, ceiling, m, index, chunk, best, second, own, upper, lower
 ):  # fmt: skip
     """Write the bounds of a chunk's rows, under the labels that they take."""
     zero = chunk.dtype.type(0.0)
@@ -122,7 +123,7 @@ def _note_bounds(  # type: ignore[no-untyped-def]
         for k in range(chunk.shape[1]):
             length += theta[k] * chunk[c, k] * chunk[c, k]
         i = index[c]
-        upper[i], lower[i] = new_bounds(directional, error, ceiling, length, own[c], other)
+        upper[i], lower[i] = new_bounds(directional, error, off, ceiling, length, own[c], other)
 
 
 @inner_exact
@@ -145,8 +146,8 @@ def _tied_in(rows, index, m, which, rank):  # type: ignore[no-untyped-def]
 
 @inner
 def _note_tied(  # type: ignore[no-untyped-def]
-    theta, directional, ceiling, longest, epsilon, count, which, rank, index, chunk, best, second,
-    label, weight, cheapest, margin,
+    theta, directional, ceiling, longest, epsilon, off, count, which, rank, index, chunk, best,
+    second, label, weight, cheapest, margin,
 ):  # fmt: skip
     """Note the cheapest label of a chunk's tied rows, and by how much it is that for certain."""
     lengths, zero = directional or longest < 0, chunk.dtype.type(0.0)
@@ -160,7 +161,7 @@ def _note_tied(  # type: ignore[no-untyped-def]
             length = np.float64(total)
         if directional:
             factor = factor / np.sqrt(length) if length > 0 else 0.0
-        noise = 8.0 * epsilon * (abs(best[c]) + length + ceiling)
+        noise = 8.0 * epsilon * (abs(best[c]) + length + ceiling) + 2.0 * off
         other = np.float64(second[c])  # infinite if there is one label only
         cheapest[t] = label[c]
         margin[t] = max(factor * (other - best[c] - noise), 0.0) if other < np.inf else 0.0
@@ -283,7 +284,7 @@ def assign(  # type: ignore[no-untyped-def]
     wanted, into, n_wanted = np.empty(2 * CHUNK, np.int64), np.empty(2 * CHUNK, np.int64), 0
     kept = np.empty((2 * CHUNK if tied.slot.shape[0] > 0 else 0, d), X.dtype)
     for b in range(first, last):
-        at, end, changed, seen = edges[b], edges[b + 1], 0, 0
+        at, end, changed, seen, doubts = edges[b], edges[b + 1], 0, 0, 0
         keep, test = (probe.keep, probe.test) if b == 0 else (bounds.keep, bounds.test)
         while at < end:
             if test:
@@ -306,8 +307,9 @@ def assign(  # type: ignore[no-untyped-def]
                     index[c] = at + c
                 chunk = X[at : at + m]
                 at += m
+            doubts += nearest_centres(terms, terms.rough, doubts <= DOUBTS * seen, chunk, m, room,
+                                      best, second, label, moved)  # fmt: skip
             seen += m
-            nearest(chunk, m - 1, terms.psi, terms.g, room, best, second, label)
             bound[:m] = False
             n_tied = _tied_in(tied.rows, index, m, which, rank)
             if n_tied > 0:
@@ -315,8 +317,8 @@ def assign(  # type: ignore[no-untyped-def]
                     bound[which[k]] = True
                 _note_tied(
                     terms.theta, terms.directional, terms.ceiling, terms.longest, terms.epsilon,
-                    n_tied, which, rank, index, chunk, best, second, label, weight, tied.cheapest,
-                    tied.margin,
+                    terms.off, n_tied, which, rank, index, chunk, best, second, label, weight,
+                    tied.cheapest, tied.margin,
                 )  # fmt: skip
                 if tied.slot.shape[0] > 0:
                     n_wanted = _want(n_tied, which, rank, index, chunk, tied.slot, wanted, into,
@@ -326,8 +328,8 @@ def assign(  # type: ignore[no-untyped-def]
             )  # fmt: skip
             if keep:
                 _note_bounds(
-                    terms.theta, terms.directional, terms.error, terms.ceiling, m, index, chunk,
-                    best, second, own, bounds.upper, bounds.lower,
+                    terms.theta, terms.directional, terms.error, terms.off, terms.ceiling, m,
+                    index, chunk, best, second, own, bounds.upper, bounds.lower,
                 )  # fmt: skip
             if fused:
                 _enter_moved(

@@ -6,6 +6,8 @@ import numpy as np
 
 from .asking import STEPS, ask_for
 from .compiling import compiled, inner, inner_exact
+from .draws import remainder
+from .layout import NARROWER
 from .tiles import TILE, products, room_for
 
 __all__ = [
@@ -139,11 +141,15 @@ def keys(X, offset, direction, first, last, out):  # type: ignore[no-untyped-def
 
 
 @compiled
-def seed(X, offset, psi, g, f, scale, weight, nearest, first, last, found, left):  # type: ignore[no-untyped-def]
-    """Write D of rows to some candidates, and add Σ v min(nearest, D) of each to ``left``."""
-    L, d = psi.shape
+def seed(X, offset, offered, f, scale, weight, nearest, first, last, found, left):  # type: ignore[no-untyped-def]
+    """Write D of rows to some candidates, and add Σ v min(nearest, D) of each to ``left``.
+
+    D that is no less than the nearest may be less precise: nobody asks what it is.
+    """
+    (L, d), g = offered.psi.shape, offered.g
     buffer = np.empty((CHUNK if offset.shape[0] > 0 else 1, d), X.dtype)
-    P, room = np.empty((L, CHUNK), X.dtype), np.empty(room_for(L), X.dtype)
+    P, room = np.empty((L, CHUNK), offered.psi.dtype), np.empty(room_for(L), offered.psi.dtype)
+    doubts = np.empty(CHUNK, np.int32)
     for at in range(first, last, CHUNK):
         m = min(CHUNK, last - at)
         chunk = X[at : at + m]
@@ -151,25 +157,41 @@ def seed(X, offset, psi, g, f, scale, weight, nearest, first, last, found, left)
             for c in range(m):
                 fetch(X, offset, at + c, buffer[c])
             chunk = buffer[:m]
-        products(chunk, m - 1, psi, room, P)
+        products(chunk, m - 1, offered.psi, room, P)
         for h in range(L):
-            left[h] += _offered(
-                P[h], g[h], f[at : at + m], scale[at : at + m], weight[at : at + m],
-                nearest[at : at + m], found[h, at : at + m],
-            )  # fmt: skip
+            D = found[h, at : at + m]
+            _distances(P[h], g[h], f[at : at + m], scale[at : at + m], D)
+            if offered.exact.shape[0] > 0:
+                _mend(chunk, offered.exact[h], g[h], offered.off, f[at : at + m],
+                      scale[at : at + m], nearest[at : at + m], D, doubts)  # fmt: skip
+            left[h] += remainder(weight[at : at + m], nearest[at : at + m], D)
 
 
 @inner
-def _offered(P, g, f, scale, weight, nearest, found):  # type: ignore[no-untyped-def]
-    """Write D of some rows to one candidate; return Σ v min(nearest, D)."""
-    zero, total = f.dtype.type(0.0), 0.0
+def _distances(P, g, f, scale, found):  # type: ignore[no-untyped-def]
+    """Write D of some rows to one candidate."""
+    zero = f.dtype.type(0.0)
     if scale.shape[0] > 0:
         for c in range(found.shape[0]):
             found[c] = max(f[c] + (g - scale[c] * P[c]), zero)
     else:
         for c in range(found.shape[0]):
             found[c] = max(f[c] + (g - P[c]), zero)
-    for c in range(found.shape[0]):
-        D = np.float64(found[c])
-        total += weight[c] * (D if nearest[c] > D else nearest[c])
-    return total
+
+
+@inner
+def _mend(chunk, psi, g, off, f, scale, nearest, found, doubts):  # type: ignore[no-untyped-def]
+    """Work D out once more for rows whose D may be less than the nearest."""
+    zero, one, count = f.dtype.type(0.0), f.dtype.type(1.0), 0
+    for c in range(found.shape[0]):  # without a branch: nobody could foretell it
+        s = scale[c] if scale.shape[0] > 0 else one
+        doubts[count] = c
+        # Distances are kept in single precision, too.
+        count += found[c] * NARROWER < nearest[c] + s * off
+    for k in range(count):
+        c = doubts[k]
+        product = zero
+        for m in range(psi.shape[0]):
+            product += chunk[c, m] * psi[m]
+        s = scale[c] if scale.shape[0] > 0 else one
+        found[c] = max(f[c] + (g - s * product), zero)

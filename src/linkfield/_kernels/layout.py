@@ -15,6 +15,7 @@ __all__ = [
     "CSR",
     "WIDER",
     "Bounds",
+    "Offered",
     "Sums",
     "Terms",
     "Tied",
@@ -47,7 +48,8 @@ class Terms(NamedTuple):
     ``theta`` holds the weights of ‖x‖² = Σ a x², empty where it is not needed; ``size`` bounds
     the terms of g_h, ``ceiling`` is the largest of them. ``epsilon`` is the unit of rounding,
     ``error`` a bound on the relative error of a product, ``longest`` one on ‖x‖² (negative: none
-    is known).
+    is known). ``rough`` and ``rough_g`` are ψ and g in single precision, for data of double: None
+    for others, empty where costs would be off by more than is known; ``off`` bounds that.
     """
 
     psi: Any
@@ -60,6 +62,22 @@ class Terms(NamedTuple):
     epsilon: Any
     error: Any
     longest: Any
+    rough: Any
+    rough_g: Any
+    off: Any
+
+
+class Offered(NamedTuple):
+    """Points that rows are compared with: D = f(x) + g − s ⟨x, ψ⟩.
+
+    Where ``psi`` is less precise than the data, ``exact`` is not and the products with ``psi`` are
+    off by ``off`` at most; else ``exact`` is empty.
+    """
+
+    psi: Any
+    g: Any
+    exact: Any
+    off: Any
 
 
 class Tied(NamedTuple):
@@ -145,14 +163,17 @@ def sure_margin(directional, v, upper, lower):  # type: ignore[no-untyped-def]
 
 
 @_inlined
-def new_bounds(directional, error, ceiling, length, own, other):  # type: ignore[no-untyped-def]
-    """Return the bounds of a row from the costs of its own and of the nearest other centre."""
+def new_bounds(directional, error, off, ceiling, length, own, other):  # type: ignore[no-untyped-def]
+    """Return the bounds of a row from the costs of its own and of the nearest other centre.
+
+    Both costs are off by ``off`` besides what rounding by ``error`` does.
+    """
     if directional:  # 2(1 − cos) is the squared distance of rows of length 1
         scale = 2.0 / np.sqrt(np.float64(length)) if length > 0 else 0.0
-        near, far, off = 2.0 + scale * own, 2.0 + scale * other, 4.0 * error
+        near, far, off = 2.0 + scale * own, 2.0 + scale * other, 4.0 * error + scale * off
     else:
         near, far = np.float64(length) + own, np.float64(length) + other
-        off = error * (length + ceiling)
+        off += error * (length + ceiling)
     upper = np.sqrt(np.float32(max(near + off, 0.0))) * WIDER
     return upper, np.sqrt(np.float32(max(far - off, 0.0))) * NARROWER
 

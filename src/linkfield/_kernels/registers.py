@@ -8,6 +8,7 @@ from llvmlite import ir
 from numba.core import cgutils as untyped_cgutils
 
 __all__ = [
+    "LINE",
     "cgutils",
     "constant",
     "data_of",
@@ -22,6 +23,9 @@ __all__ = [
 ]
 
 cgutils: Any = untyped_cgutils
+
+#: Bytes that memory gives at a time.
+LINE = 64
 
 
 def lanes_of(context: Any, bits: int, widest: int = 512) -> int:

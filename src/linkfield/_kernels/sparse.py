@@ -99,7 +99,7 @@ def _assign_block(X, terms, weight, labels, first, last, tied, fused, sums, boun
                 tied.margin[slot] = max(weight[i] * sure_by, 0.0)
             if keep:
                 bounds.upper[i], bounds.lower[i] = new_bounds(
-                    terms.directional, terms.error, terms.ceiling, length, best, second
+                    terms.directional, terms.error, 0.0, terms.ceiling, length, best, second
                 )
             continue
         own = best
@@ -111,7 +111,7 @@ def _assign_block(X, terms, weight, labels, first, last, tied, fused, sums, boun
         if keep:
             other = second if own == best else best
             bounds.upper[i], bounds.lower[i] = new_bounds(
-                terms.directional, terms.error, terms.ceiling, length, own, other
+                terms.directional, terms.error, 0.0, terms.ceiling, length, own, other
             )
         if new == old:
             continue
@@ -235,8 +235,9 @@ def keys(X, offset, direction, first, last, out):  # type: ignore[no-untyped-def
 
 
 @compiled
-def seed(X, offset, psi, g, f, scale, weight, nearest, first, last, found, left):  # type: ignore[no-untyped-def]
-    """Write D of rows to some candidates, as with dense rows; ``psi`` is (d, L)."""
+def seed(X, offset, offered, f, scale, weight, nearest, first, last, found, left):  # type: ignore[no-untyped-def]
+    """Write D of rows to some candidates, as with dense rows; their ψ is (d, L)."""
+    psi, g = offered.psi, offered.g
     L, P = g.shape[0], np.empty(psi.shape[1], X.value.dtype)
     zero = X.value.dtype.type(0.0)
     for i in range(first, last):

@@ -17,6 +17,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from .registers import (
+    LINE,
     cgutils,
     constant,
     data_of,
@@ -71,11 +72,14 @@ def _turned(builder: Any, rows: list[Any]) -> list[Any]:
 class _Tile:
     """Writes down what happens to one tile of rows."""
 
-    def __init__(self, context: Any, builder: Any, kind: Any, room: Any) -> None:
+    def __init__(self, context: Any, builder: Any, data: Any, kind: Any, room: Any) -> None:
         lanes = lanes_of(context, kind.bitwidth)
         self.builder, self.lanes, self.size = builder, lanes, lanes * REGISTERS
         self.vector = ir.VectorType(context.get_value_type(kind), lanes)
         self.align = kind.bitwidth // 8
+        #: Rows may hold wider numbers than those that are multiplied.
+        self.wider, self.width = data != kind, data.bitwidth // 8
+        self.given = ir.VectorType(context.get_value_type(data), lanes)
         self.features, self.sums = room, builder.gep(room, [constant(FEATURES * TILE)])
 
     def turn(self, X: Any, d: Any, first: Any, last: Any, part: tuple[Any, Any]) -> None:
@@ -95,17 +99,27 @@ class _Tile:
             ahead = builder.mul(d, constant(AHEAD * self.size))
             with loop(builder, start, whole, constant(lanes)) as (m, _):
                 loaded = [
-                    load(builder, builder.gep(row, [m]), self.vector, self.align) for row in rows
+                    self.narrow(load(builder, builder.gep(row, [m]), self.given, self.width))
+                    for row in rows
                 ]
                 for row in rows:
-                    prefetch(builder, builder.gep(row, [builder.add(m, ahead)]))
+                    for k in range(0, lanes, LINE // self.width):
+                        at = builder.add(m, builder.add(ahead, constant(k)))
+                        prefetch(builder, builder.gep(row, [at]))
                 for k, feature in enumerate(_turned(builder, loaded)):
                     at = self.place(builder.add(m, constant(k)), start, register * lanes)
                     store(builder, feature, builder.gep(self.features, [at]), self.align)
             with loop(builder, whole, stop, constant(1)) as (m, _):
                 for k, row in enumerate(rows):
                     at = builder.gep(self.features, [self.place(m, start, register * lanes + k)])
-                    builder.store(builder.load(builder.gep(row, [m])), at)
+                    builder.store(self.narrow(builder.load(builder.gep(row, [m]))), at)
+
+    def narrow(self, value: Any) -> Any:
+        """Return numbers of the data as those that are multiplied."""
+        if not self.wider:
+            return value
+        kind = self.vector if isinstance(value.type, ir.VectorType) else self.vector.element
+        return self.builder.fptrunc(value, kind)
 
     def place(self, m: Any, start: Any, row: int) -> Any:
         """Return where a feature of a row stands."""
@@ -211,7 +225,7 @@ def _products(typingctx, X, last, psi, room, out):  # type: ignore[no-untyped-de
         X, psi, room, out = (data_of(context, builder, kinds[k], args[k]) for k in (0, 2, 3, 4))
         shape = shape_of(context, builder, kinds[2], args[2])
         width = shape_of(context, builder, kinds[4], args[4])[1]
-        tile = _Tile(context, builder, kinds[0].dtype, room)
+        tile = _Tile(context, builder, kinds[0].dtype, kinds[2].dtype, room)
         end, step = builder.add(last, constant(1)), constant(tile.size)
         with loop(builder, constant(0), end, step) as (first, _):
             for h, products in tile.passes(X, psi, shape, first, last):
@@ -239,7 +253,7 @@ def _nearest(typingctx, X, last, psi, g, room, best, second, label):  # type: ig
             data_of(context, builder, kinds[k], args[k]) for k in (0, 2, 3, 4, 5, 6, 7)
         )
         shape = shape_of(context, builder, kinds[2], args[2])
-        tile = _Tile(context, builder, kinds[0].dtype, room)
+        tile = _Tile(context, builder, kinds[0].dtype, kinds[2].dtype, room)
         infinite = ir.Constant(tile.vector, [float("inf")] * tile.lanes)
         nobody = ir.Constant(ir.VectorType(ir.IntType(32), tile.lanes), [0] * tile.lanes)
         end, step = builder.add(last, constant(1)), constant(tile.size)

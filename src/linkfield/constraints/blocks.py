@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -66,7 +67,7 @@ class Blocks:
         edges, _ = unique_rows(ends[ends[:, 0] >= 0])
         return cls(number[key], edges)
 
-    @property
+    @cached_property
     def sizes(self) -> IntArray:
         """Number of rows in each block."""
         return np.bincount(self.block).astype(np.int64)
@@ -84,6 +85,9 @@ class Blocks:
 
     def tabled(self, table: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """Return each row's table, pairs of tables apart, and (row, table) apart."""
+        if len(table) == 0:
+            none = np.empty((0, 2), dtype=np.int64)
+            return np.full(len(self.block), -1), none, none
         number = np.full(len(self.sizes), -1, dtype=np.int64)
         number[table] = np.arange(len(table))
         ends = number[self.apart]

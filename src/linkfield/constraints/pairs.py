@@ -322,6 +322,8 @@ class Constraints(KnownRows):
     def scaled(self, factor: float) -> Constraints:
         """Return the constraints with all weights multiplied; ``inf`` makes all of them hard."""
         normal.as_weights(factor, 1, "factor")
+        if factor == 1.0:
+            return self
         labels = PartialLabels(
             self._labels.rows,
             self._labels.codes,

@@ -160,7 +160,8 @@ def tie(
     times, plus = WRITE_OUT
     all_out = blocks.n_entailed <= times * len(closed.rows) + plus
     table = _table_blocks(blocks, n_clusters) if tables and not all_out else np.zeros(0, np.int64)
-    table = table[~np.isin(table, _crossed(blocks, node))]
+    if len(table):
+        table = table[~np.isin(table, _crossed(blocks, node))]
     explicit = _written_out(blocks, table, budget)
     said = scaled.labels.weight if len(scaled.labels.rows) else constraint_weight
     w_e = said if np.isfinite(said) else 1.0 if hard else constraint_weight

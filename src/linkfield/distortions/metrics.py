@@ -72,7 +72,7 @@ class Metric(ABC):
 
     def inner(self, S: FloatArray) -> float:
         """Return ⟨θ, S⟩ for S of θ's shape."""
-        return float(np.sum(self.theta * S))
+        return float((self.theta * S).sum())
 
     def inner_each(self, G: FloatArray) -> Any:
         """Return ⟨A, G⟩ for one G: a number, or (K,)."""

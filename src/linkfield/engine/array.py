@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._rows import Compiled, Rows
-from .._threads import run, share, single_blas, threads
+from .._threads import blas_for, run, share, threads
 from ..distortions import Distortion, Metric
 from ..estimation import Model, Statistics, summarize
 from .blocks import cut_rows
-from .layout import by_label, lengths_of, no_rows, row_weights
+from .layout import lengths_of, no_rows, offered, row_weights
 from .moments import Moments
 
 __all__ = ["ArrayEngine"]
@@ -64,6 +64,12 @@ class ArrayEngine:
         """Positions of the rows that are not free."""
         return np.flatnonzero(~self.free)
 
+    @cached_property
+    def edges(self) -> tuple[IntArray, list[int]]:
+        """Where blocks begin and the last one ends, and how many rows each of them has."""
+        edges = np.array([0, *(block.stop for block in self.blocks())])
+        return edges, np.diff(edges).tolist()
+
     @property
     def result_size(self) -> int:
         """Numbers in the sums of all clusters."""
@@ -84,7 +90,7 @@ class ArrayEngine:
         """Return the function of every block, in order."""
         context = nullcontext() if self.n_jobs is None else threads(self.n_jobs)
         # BLAS adds up in another order with other numbers of threads, so it gets one always.
-        with context, single_blas:
+        with context, blas_for(*self.rows.shape, self.n_clusters):
             return run(function, self.blocks(result))
 
     def share(self, function: Callable[[int, int], T]) -> list[T]:
@@ -93,7 +99,7 @@ class ArrayEngine:
         Blocks are cut as by :meth:`map`; how they are shared out must not matter.
         """
         context = nullcontext() if self.n_jobs is None else threads(self.n_jobs)
-        with context, single_blas:
+        with context, blas_for(*self.rows.shape, self.n_clusters):
             return share(function, len(self.blocks()))
 
     def add(self, function: Callable[[slice], Any], result: int = 0) -> Any:
@@ -225,9 +231,10 @@ class ArrayEngine:
     ) -> FloatArray:
         """Write D of all rows to some points; return Σ v min(nearest, D) for each of them."""
         compiled, L = self.compiled(metric), len(points)
-        dtype = self.rows.dtype
-        g, psi = self.distortion.centre_terms(points, metric)
-        g, psi = g.astype(dtype), by_label(psi, compiled, dtype)
+        terms: Any = None
+        if compiled is not None:
+            args = (points, metric, compiled, self.rows.dtype, self.reach)
+            terms = offered(self.distortion, *args)
 
         def one(block: slice) -> FloatArray:
             left = np.zeros(L)
@@ -236,7 +243,7 @@ class ArrayEngine:
                 found[:, block] = table.T
                 return np.minimum(nearest[block], found[:, block]) @ self.weight[block]
             compiled.passes.seed(
-                compiled.X, compiled.offset, psi, g, *offsets, self.weight, nearest,
+                compiled.X, compiled.offset, terms, *offsets, self.weight, nearest,
                 block.start, block.stop, found, left,
             )  # fmt: skip
             return left

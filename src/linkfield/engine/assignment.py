@@ -25,6 +25,10 @@ IntArray = NDArray[np.int64]
 #: Bounds are tried while no more than this share of the rows change their labels.
 CALM = 0.1
 
+#: From so many products on it pays to find some of them in single precision first, and to keep
+#: bounds.
+MANY = 2_000_000
+
 #: Tied rows whose costs one thread works out at a time, and rows that it enters into the sums.
 COSTS_AT_A_TIME, TRANSFERRED = 2048, 2048
 
@@ -42,7 +46,7 @@ class Assignment:
     labels : int array (n,)
         Changed in place; -1 for none yet.
     pruning : bool, default=True
-        Whether rows that are certain of their label may be passed by.
+        Whether rows that are certain of their label may be passed by, in passes that take long.
     sums : bool, default=True
         Whether statistics are wanted.
 
@@ -107,11 +111,21 @@ class Assignment:
         together = len(engine.blocks(engine.result_size)) == len(engine.blocks())
         fused, apart = self.sums and together, self.sums and not together
         before = self.labels.copy() if apart else no_rows
-        calm = self.changed < CALM * len(self.labels)
-        self.bounds.begin(model, keep_bounds, calm)
+        if self._bounded:
+            calm = self.changed < CALM * len(self.labels)
+            self.bounds.begin(model, keep_bounds, calm)
         self._compiled_pass(model, offsets, fused)
         if apart and self.changed:
             self._enter(no_rows, before, self.labels, metric)
+
+    @property
+    def _long(self) -> bool:
+        """Whether passes take so long that it pays to think about how to shorten them."""
+        return self.engine.result_size * len(self.labels) >= MANY
+
+    @property
+    def _bounded(self) -> bool:
+        return self.pruning and self._long
 
     def _first_statistics(self, metric: Metric) -> Statistics:
         if (self.labels >= 0).any():
@@ -124,30 +138,30 @@ class Assignment:
         engine, dtype = self.engine, self.engine.rows.dtype
         compiled = engine.compiled(model.metric)
         assert compiled is not None and self.stats is not None
-        terms = centre_terms(engine.distortion, model, offsets, compiled, dtype, engine.reach)
+        terms = centre_terms(
+            engine.distortion, model, offsets, compiled, dtype, engine.reach, self._long
+        )
         self._terms = (model, offsets, terms)
         tied = Tied(engine.tied, self.cheapest, self.margin, *self.kept.renewed())
-        blocks = engine.blocks()
-        edges = np.array([0, *(block.stop for block in blocks)])
-        B, (K, d) = len(blocks), model.centres.shape if fused else (0, 0)
+        edges, sizes = engine.edges
+        B, (K, d) = len(sizes), model.centres.shape if fused else (0, 0)
         sums = Sums(np.zeros((B, K)), np.zeros((B, K)), np.zeros((B, K, d)))
-        probe, bounds = (self.bounds.bounds(k) for k in (0, 1))
-        if not self.pruning:
-            probe = bounds = self.bounds.nothing()
-        found = np.zeros((len(blocks), 2), dtype=np.int64)
+        probe = bounds = self.bounds.nothing()
+        if self._bounded:
+            probe, bounds = (self.bounds.bounds(k) for k in (0, 1))
+        found = np.zeros((B, 2), dtype=np.int64)
         engine.share(
             lambda first, last: compiled.passes.assign(
                 compiled.X, compiled.offset, terms, engine.weight, self.labels, edges, first, last,
                 tied, fused, sums, probe, bounds, found,
             )
         )  # fmt: skip
-        changed, sure = found.T
-        if fused and changed.any():
-            self.stats.take_in(Statistics(*(part.sum(axis=0) for part in sums)))
-        self.stats.clear_empty()
-        self.changed = int(changed.sum())
+        self.changed = int(found[:, 0].sum())
         self.moved += self.changed
-        self.bounds.learn(sure.tolist(), np.diff(edges).tolist())
+        if fused and self.changed:
+            self.stats.take_in(Statistics(*(part.sum(axis=0) for part in sums)))
+            self.stats.clear_empty()
+        self.bounds.learn(found[:, 1].tolist(), sizes)
 
     @property
     def in_parts(self) -> bool:
@@ -216,10 +230,16 @@ class Assignment:
             self._tied_labels = self.labels[self.engine.tied]
         return self._tied_labels
 
-    def place(self, tied_labels: IntArray, metric: Metric) -> None:
-        """Give the tied rows their labels; the array must not be written to afterwards."""
+    def place(
+        self, tied_labels: IntArray, metric: Metric, moved: NDArray[np.uint32] | None = None
+    ) -> None:
+        """Give the tied rows their labels; the array must not be written to afterwards.
+
+        ``moved`` says whose labels are others than before, where that is known.
+        """
         tied, before = self.engine.tied, self.tied_labels
-        moved = np.flatnonzero(before != tied_labels)
+        if moved is None:
+            moved = np.flatnonzero(before != tied_labels).astype(np.uint32)
         if len(moved) == 0:
             return
         self._tied_labels = tied_labels

@@ -12,12 +12,19 @@ from .._threads import spread
 from ..distortions import Distortion, Metric, SquaredEuclidean
 from ..estimation import Model
 
-__all__ = ["by_label", "centre_terms", "lengths_of", "no_rows", "row_weights"]
+__all__ = ["by_label", "centre_terms", "lengths_of", "no_rows", "offered", "row_weights"]
 
 FloatArray = NDArray[np.float64]
 
 #: Stands for all rows, in their order.
 no_rows = np.empty(0, dtype=np.int64)
+
+#: Single precision is not tried on larger numbers.
+HUGE = 1e30
+
+#: Distances to candidates for centres are worked out in it from so many features on: a search for
+#: those that have to be worked out again must pay.
+WIDE = 128
 
 
 def by_label(psi: NDArray[Any], compiled: Compiled | None, dtype: Any) -> NDArray[Any]:
@@ -40,6 +47,48 @@ def lengths_of(distortion: Distortion, metric: Metric, dtype: Any) -> NDArray[An
     return metric.theta.astype(dtype)
 
 
+def _rough(
+    psi: FloatArray, g: FloatArray, compiled: Compiled, dtype: Any, reach: FloatArray | None
+) -> tuple[NDArray[np.float32] | None, float]:
+    """Return ψ in single precision and how far costs g − ⟨x, ψ⟩ are off with it.
+
+    None for data that are no more precise, or sparse; empty where nothing is known of the data, or
+    their squares are no numbers of single precision.
+    """
+    if dtype == np.float32 or compiled.transposed:
+        return None, 0.0
+    none = np.empty((0, psi.shape[1]), np.float32)
+    if reach is None:
+        return none, 0.0
+    size, d = np.abs(psi), psi.shape[1]
+    largest = float((size @ reach + np.abs(g)).max(initial=0.0))
+    if not max(largest, float(reach.max()), float(size.max(initial=0.0))) < HUGE:
+        return none, 0.0
+    single = np.finfo(np.float32)
+    # Numbers, products and sums are rounded, by half of eps each; next to zero by less than tiny.
+    next_to_zero = float(single.tiny) * (d + float(reach.sum() + size.sum(axis=1).max(initial=0.0)))
+    return psi.astype(np.float32), float(single.eps) * (d + 8) * largest + next_to_zero
+
+
+def offered(
+    distortion: Distortion,
+    points: FloatArray,
+    metric: Metric,
+    compiled: Compiled,
+    dtype: Any,
+    reach: FloatArray | None,
+) -> Any:
+    """Return points as the compiled passes compare rows with them."""
+    from .._kernels.layout import Offered
+
+    g, psi = distortion.centre_terms(points, metric)
+    exact = by_label(psi, compiled, dtype)
+    rough, off = _rough(psi, g, compiled, dtype, reach) if psi.shape[1] >= WIDE else (None, 0.0)
+    if rough is None or len(rough) == 0:
+        return Offered(exact, g.astype(dtype), exact[:0], 0.0)
+    return Offered(rough, g.astype(dtype), exact, off)
+
+
 def centre_terms(
     distortion: Distortion,
     model: Model,
@@ -47,10 +96,12 @@ def centre_terms(
     compiled: Compiled,
     dtype: Any,
     reach: FloatArray | None = None,
+    rough: bool = True,
 ) -> Any:
     """Return the terms of g_h − ⟨x, ψ_h⟩, and of ‖x‖² where f(x) is that.
 
-    ``reach`` is the greatest distance of any row from zero, feature by feature, if it is known.
+    ``reach`` is the greatest distance of any row from zero, feature by feature, if it is known;
+    ``rough`` says whether to have terms of single precision, too.
     """
     from .._kernels.layout import Terms
 
@@ -59,9 +110,11 @@ def centre_terms(
     epsilon = float(np.finfo(dtype).eps)
     diagonal = isinstance(distortion, SquaredEuclidean) and not model.metric.full
     theta = model.metric.theta if diagonal or not distortion.bregman else np.empty(0)
+    g = g + offsets
+    single, off = _rough(psi, g, compiled, dtype, reach if rough else None)
     return Terms(
         by_label(psi, compiled, dtype),
-        (g + offsets).astype(dtype),
+        g.astype(dtype),
         size.astype(dtype),
         # Sparse rows are never compared with a single centre.
         np.ascontiguousarray(model.centres[:0] if compiled.transposed else model.centres, dtype),
@@ -71,6 +124,9 @@ def centre_terms(
         epsilon,
         4.0 * (psi.shape[1] + 8) * epsilon,
         -1.0 if reach is None else float(theta @ reach**2) if len(theta) else 0.0,
+        single,
+        None if single is None else g[: len(single)].astype(np.float32),
+        off,
     )
 
 

@@ -43,6 +43,7 @@ class Pruning:
         # Zeros mean "nothing known", and cost no memory before they are written to.
         self._upper = np.zeros(self.n_rows, dtype=np.float32)
         self._lower = np.zeros(self.n_rows, dtype=np.float32)
+        self._drift = _outward(Drift(1.0, 1.0, np.zeros(1)))
 
     def begin(self, model: Model, keep: bool = False, calm: bool = True) -> None:
         """Prepare a pass under a model; with ``keep`` all blocks note their bounds.

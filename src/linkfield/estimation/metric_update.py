@@ -37,7 +37,7 @@ def update_linear(
         rest = S - pairs.gradient(tied_labels, metric)
 
     def value(trial: Metric) -> float:
-        total = trial.inner(rest) + regulariser.value(trial, weight)
+        total = trial.inner(rest) + objective.regularised(trial, weight)
         if pairs is not None and not pairs.linear:
             total += pairs.energy(tied_labels, trial)
         return total

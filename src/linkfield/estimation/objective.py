@@ -101,7 +101,7 @@ class Objective:
 
     def fixed_labels(self, stats: Statistics, model: Model, tied_labels: NDArray[Any]) -> float:
         """Return J; ``tied_labels`` may be (n, K) probabilities, with statistics to match."""
-        total = self.data(stats, model) + self._regularised(model.metric, stats.weight)
+        total = self.data(stats, model) + self.regularised(model.metric, stats.weight)
         S = self._smoothing_dispersion(stats, model)
         if S is not None:
             total += model.metric.inner(S)
@@ -109,7 +109,7 @@ class Objective:
             total += self.pairs.energy(tied_labels, model.metric)
         return total
 
-    def _regularised(self, metric: Metric, weight: FloatArray) -> float:
+    def regularised(self, metric: Metric, weight: FloatArray) -> float:
         """Return R(θ), kept while a shared metric stays (its factor is the weight of all rows)."""
         if metric.per_cluster:
             return self.regulariser.value(metric, weight)

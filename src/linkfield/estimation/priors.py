@@ -173,7 +173,9 @@ class Regulariser:
         """Return ν₀Σ₀, of θ's shape."""
         if self.scale is None:
             return np.zeros_like(metric.theta)
-        return np.broadcast_to(self.strength * self.scale, metric.theta.shape)
+        part = self.strength * self.scale
+        same = np.shape(part) == metric.theta.shape
+        return np.asarray(part) if same else np.broadcast_to(part, metric.theta.shape)
 
     def logdet_factors(self, weight: FloatArray, metric: Metric) -> FloatArray:
         """Return the factor of −log det of every metric: κ Σ v + ν₀."""
@@ -187,7 +189,7 @@ class Regulariser:
         value = metric.inner(self.linear_part(metric))
         factors = self.logdet_factors(weight, metric)
         if factors.any():
-            value -= float(np.sum(factors * metric.logdet()))
+            value -= float((factors * metric.logdet()).sum())
         if self.features is not None:
             value += float(np.sum(self.features * (metric.theta - np.log(metric.theta))))
         if self.rayleigh is not None:

@@ -20,9 +20,12 @@ IntArray = NDArray[np.int64]
 
 
 def seeding_data(
-    problem: Problem, metric: Metric, smoothing: float, order: IntArray
+    problem: Problem, metric: Metric, smoothing: float, order: IntArray, kept: dict[str, Any]
 ) -> SeedingData:
-    """Return rows and passes for an initialiser; ``order`` is the canonical order of the rows."""
+    """Return rows and passes for an initialiser; ``order`` is the canonical order of the rows.
+
+    ``kept`` is what the starts of one fit share.
+    """
     engine, objective = problem.engine, problem.objective
     shared = metric.single()
     offsets = engine.row_offsets(shared)
@@ -56,7 +59,7 @@ def seeding_data(
 
     return SeedingData(
         engine.distortion, engine.rows, engine.weight, metric, order, centres_of, points_of,
-        distances,
+        distances, kept,
     )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -159,6 +159,7 @@ class Setup:
     absolute: AbsoluteLabels | None
     offset: FloatArray
     moments: Moments
+    seeding: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(
@@ -256,7 +257,7 @@ class Setup:
         K, d = self.recipe.n_clusters, self.problem.engine.rows.shape[1]
         if isinstance(init, str | Neighbourhoods):
             data = seeding_data(
-                self.problem, self.recipe.metric, self._smoothing_strength, self.order
+                self.problem, self.recipe.metric, self._smoothing_strength, self.order, self.seeding
             )
             seeder = init if isinstance(init, Neighbourhoods) else named_init(init)
             known = Constraints() if init in ("k-means++", "random") else self.constraints

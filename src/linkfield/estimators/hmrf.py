@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags
 
 from .._random import as_generator
-from .._threads import single_blas, threads
+from .._threads import blas_for, threads
 from ..constraints import Constraints
 from ..distortions import Distortion, Metric, as_distortion, as_penalty
 from ..engine import Assignment
@@ -275,7 +275,7 @@ class HMRFKMeans(Choosing, Using, ClusterMixin, BaseEstimator):
         )
         rng = as_generator(self.random_state)
         choice = self._choice(X, known, weight, rng)
-        with threads(self.n_jobs), single_blas:
+        with threads(self.n_jobs), blas_for(n, d, self.n_clusters):
             recipe = self._recipe(d, choice.metric)
             before = getattr(self, "_setup", None) if self._warm() else None
             setup = Setup.of(recipe, X, weight, self._effective(known), absolute, before)

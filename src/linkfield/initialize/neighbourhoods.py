@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,8 @@ class SeedingData:
         None
     )
     """A pass of the engine: see :meth:`offer`."""
+    kept: dict[str, Any] = field(default_factory=dict)
+    """What several starts from the same data share."""
 
     @property
     def shared(self) -> Metric:
@@ -61,6 +63,17 @@ class SeedingData:
         assert scale is not None
         drawn = self.weight * (scale > 0)
         return drawn if drawn.any() else self.weight
+
+    def neighbourhoods(self, constraints: Constraints) -> tuple[list[IntArray], FloatArray]:
+        """Return the neighbourhoods that have any weight, largest first, and their centres."""
+        if self.kept.get("constraints") is not constraints:
+            rank, found = self.rank, constraints.closure().neighbourhoods()
+            sets = [s for s in found if self.weight[s].sum() > 0]
+            sets.sort(key=lambda s: (-len(s), rank[s].min()))
+            centres = self.centres_of(_membership(sets, self.weight))
+            self.kept.update(constraints=constraints, neighbourhoods=(sets, centres))
+        known: tuple[list[IntArray], FloatArray] = self.kept["neighbourhoods"]
+        return known
 
     def points(self, index: IntArray) -> FloatArray:
         """Make centres of single rows."""
@@ -114,11 +127,7 @@ class Neighbourhoods(Parameters):
         ):
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} must be one of {allowed}; got {getattr(self, name)!r}")
-        closure = constraints.closure()
-        rank = data.rank
-        sets = [s for s in closure.neighbourhoods() if data.weight[s].sum() > 0]
-        sets.sort(key=lambda s: (-len(s), rank[s].min()))
-        centres = data.centres_of(_membership(sets, data.weight))
+        closure, (sets, centres) = constraints.closure(), data.neighbourhoods(constraints)
         classes = _classes_first(closure, sets)
         if self.select == "greedy" and self.filler == "kmeans++" and classes.sum() < n_clusters:
             return self._greedy(data, sets, centres, classes, n_clusters, rng)
@@ -126,7 +135,7 @@ class Neighbourhoods(Parameters):
             return centres
         if len(sets) > n_clusters:
             return centres[self._chosen(data, sets, centres, n_clusters)]
-        extra = _apart_from_all(closure, sets, data.weight, rank)
+        extra = _apart_from_all(closure, sets, data.weight, data.rank)
         if extra is not None and len(sets) < n_clusters:
             centres = np.concatenate([centres, data.points(np.array([extra]))])
         return self.fill(data, centres, n_clusters, rng)
@@ -220,8 +229,8 @@ def _classes_first(closure: Closure, sets: list[IntArray]) -> NDArray[np.bool_]:
 def _membership(sets: list[IntArray], weight: FloatArray) -> sparse.csr_array:
     """Return a (k, n) matrix of the rows of each set, by their weights."""
     rows = np.concatenate(sets) if sets else np.empty(0, np.int64)
-    of = np.repeat(np.arange(len(sets)), [len(s) for s in sets])
-    return sparse.csr_array((weight[rows], (of, rows)), shape=(len(sets), len(weight)))
+    pointer = np.cumsum([0, *(len(s) for s in sets)])
+    return sparse.csr_array((weight[rows], rows, pointer), shape=(len(sets), len(weight)))
 
 
 def _apart_from_all(

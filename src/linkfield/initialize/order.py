@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -37,7 +38,7 @@ def draw(weight: FloatArray, order: IntArray, uniform: FloatArray) -> IntArray:
     take up the same stretch of it, so weighting and repeating rows draw the same values.
     """
     draws = Draws(order)
-    return draws(weight, draws.sums(weight), uniform)
+    return draws(weight.__getitem__, draws.sums(weight), uniform)
 
 
 @dataclass(frozen=True)
@@ -92,18 +93,24 @@ class Draws:
 
         return np.asarray(sum(spread(some, len(nearest), 32_768)))
 
-    def __call__(self, weight: FloatArray, sums: FloatArray, uniform: FloatArray) -> IntArray:
-        """Draw rows ∝ weight, whose sums by bucket are ``sums``, one for each uniform number."""
+    def __call__(
+        self, weight: Callable[[IntArray], FloatArray], sums: FloatArray, uniform: FloatArray
+    ) -> IntArray:
+        """Draw rows ∝ weight, whose sums by bucket are ``sums``, one for each uniform number.
+
+        ``weight`` is asked for some rows' weights.
+        """
         cumulative = np.cumsum(sums)
         targets = uniform * cumulative[-1]
         buckets = np.minimum(
             np.searchsorted(cumulative, targets, side="right"), np.flatnonzero(sums > 0)[-1]
         )
         found = np.empty(len(uniform), dtype=np.int64)
-        for k, (b, target) in enumerate(zip(buckets, targets, strict=True)):
+        for b in set(buckets.tolist()):
+            here = np.flatnonzero(buckets == b)
             rows = self.order[b * BUCKET : (b + 1) * BUCKET]
-            inside = np.cumsum(weight[rows])
+            weights = weight(rows)
             before = cumulative[b - 1] if b else 0.0
-            at = np.searchsorted(inside, target - before, side="right")
-            found[k] = rows[min(int(at), int(np.flatnonzero(weight[rows] > 0)[-1]))]
+            at = np.searchsorted(np.cumsum(weights), targets[here] - before, side="right")
+            found[here] = rows[np.minimum(at, np.flatnonzero(weights > 0)[-1])]
         return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,9 +25,9 @@ Offer = tuple[FloatArray, Sequence[NDArray[np.float32]] | NDArray[np.float32], F
 #: Candidates are drawn for so many steps at a time, at most.
 STEPS = 8
 
-#: Rows of so many bytes are read once for all of them, where the distances take no more than a
-#: quarter of the room that the rows do, or no more than this.
-LARGE, LITTLE = 24_000_000, 32_000_000
+#: Rows of so many bytes are read once for as many of them as there is room for distances: this
+#: share of what the rows take, between so few and so many bytes.
+LARGE, SHARE, LITTLE, MUCH = 24_000_000, 0.4, 32_000_000, 512_000_000
 
 
 def add_centres(
@@ -58,11 +58,12 @@ def add_centres(
     ready = _Pool(data, np.empty((0, d)) if pool is None else pool, pool_size)
     trials = _trials(n_centres)
     draws, drawn = Draws(data.order), data.drawable
-    ahead = _Ahead(data, draws, rng, trials, len(ready) == 0 and _worth_reading_once(data, trials))
+    room = trials if len(ready) > 0 else _room(data, trials)
+    ahead = _Ahead(data, draws, rng, trials, room)
     nearest = np.full(len(data.rows), np.inf)
     sums = plain = draws.sums(drawn)
     if len(centres) == 0 and len(ready) == 0:
-        centres = data.points(draws(drawn, plain, rng.random(1)))
+        centres = data.points(draws(drawn.__getitem__, plain, rng.random(1)))
     for part in pieces(len(centres), trials):
         for row in data.offer(centres[part], nearest)[0]:
             sums = draws.lowered(nearest, row, drawn)
@@ -72,10 +73,10 @@ def add_centres(
         spread_out = len(centres) > 0 and sums.sum() > 0
         others = ready.promising(trials)
         if spread_out:
-            which = ahead.take(drawn * nearest, sums, nearest, len(centres))
+            which = ahead.take(lambda rows: drawn[rows] * nearest[rows], sums, len(centres))
             points, found, left = ahead.offered(which, nearest, others)
         else:
-            rows = draws(drawn, plain, rng.random(trials))
+            rows = draws(drawn.__getitem__, plain, rng.random(trials))
             points, found, left = ahead.offer(rows, nearest, others)
         # Two rows that matter to each other only leave the same sum: take the first drawn.
         best = int(np.flatnonzero(left <= left.min() * (1 + 1e-9))[0])
@@ -95,12 +96,14 @@ def most_offered(n_centres: int) -> int:
     return STEPS * _trials(n_centres)
 
 
-def _worth_reading_once(data: SeedingData, trials: int) -> bool:
-    """Say whether rows are so many that distances to candidates should be kept for some steps."""
-    rows = data.rows
-    size = len(rows) * rows.shape[1] * rows.dtype.itemsize
-    distances = len(rows) * trials * STEPS * 4
-    return isinstance(rows, DenseRows) and size >= LARGE and distances <= max(size // 4, LITTLE)
+def _room(data: SeedingData, trials: int) -> int:
+    """Return to how many candidates distances are kept at a time."""
+    n, d = data.rows.shape
+    size = n * d * data.rows.dtype.itemsize
+    if not isinstance(data.rows, DenseRows) or size < LARGE:
+        return trials
+    room = min(max(int(SHARE * size), LITTLE), MUCH)
+    return min(room // (4 * n), trials * STEPS)
 
 
 class _Ahead:
@@ -109,19 +112,21 @@ class _Ahead:
     A candidate is drawn by its potential v D. When its step comes D may have fallen; it is taken
     with probability D now / D then, and those that are taken are draws by the potential of now
     (rejection sampling). The next of m centres lowers D by about a share of 1 / m, so one draws
-    ahead for no more than m / 2 steps. Who is drawn does not depend on when rows are read.
+    ahead for no more than m / 2 steps. Who is drawn does not depend on when rows are read: there
+    may be ``room`` for distances to some of the candidates only.
     """
 
     def __init__(
-        self, data: SeedingData, draws: Draws, rng: np.random.Generator, trials: int, keep: bool
+        self, data: SeedingData, draws: Draws, rng: np.random.Generator, trials: int, room: int
     ) -> None:
         self.data, self.draws, self.rng = data, draws, rng
-        self.trials, self.keep, self.next = trials, keep, 0
+        self.trials, self.room, self.next = trials, room, 0
         self.rows, self.then = np.empty(0, dtype=np.int64), np.empty(0)
-        self.points, self.found = np.empty((0, 0)), np.empty((0, 0), dtype=np.float32)
+        self.first, self.points = 0, np.empty((0, 0))
+        self.found = np.empty((0, 0), dtype=np.float32)
 
     def take(
-        self, potential: FloatArray, sums: FloatArray, nearest: FloatArray, n_centres: int
+        self, potential: Callable[[IntArray], FloatArray], sums: FloatArray, n_centres: int
     ) -> IntArray:
         """Return which candidates are those of the next step.
 
@@ -131,26 +136,33 @@ class _Ahead:
         if len(which) < self.trials:  # how many are left says nothing about who they are
             steps = min(STEPS, max(1, n_centres // 2))
             self.rows = self.draws(potential, sums, self.rng.random(self.trials * steps))
-            self.then = potential[self.rows]
-            if self.keep:
-                self.points = self.data.points(self.rows)
-                self.found, _ = self.data.offer(self.points, nearest)
+            self.then = potential(self.rows)
+            self.first, self.found = 0, self.found[:0]
             which = np.arange(self.trials)
         self.next = int(which[-1]) + 1
         return which
 
-    def _still(self, potential: FloatArray) -> IntArray:
+    def _still(self, potential: Callable[[IntArray], FloatArray]) -> IntArray:
         """Return the next candidates that are still to be had, as many as a step tries at most."""
         rows, then = self.rows[self.next :], self.then[self.next :]
-        taken = self.rng.random(len(rows)) * then < potential[rows]
+        taken = self.rng.random(len(rows)) * then < potential(rows)
         return self.next + np.flatnonzero(taken)[: self.trials]
 
     def offered(self, which: IntArray, nearest: FloatArray, others: FloatArray) -> Offer:
         """Offer some candidates, and other points."""
-        if not self.keep:
-            return self.offer(self.rows[which], nearest, others)
+        if which[-1] >= self.first + len(self.found):
+            if which[-1] >= which[0] + self.room or self.room < 2 * self.trials:
+                self.found = self.found[:0]  # its room is taken
+                return self.offer(self.rows[which], nearest, others)
+            self._look_ahead(int(which[0]), nearest)
+        which = which - self.first
         left = self.draws.remainders(nearest, self.found, which, self.data.weight)
         return self.points[which], [self.found[k] for k in which], left
+
+    def _look_ahead(self, first: int, nearest: FloatArray) -> None:
+        """Find the distances to as many candidates as there is room for."""
+        self.first, self.points = first, self.data.points(self.rows[first : first + self.room])
+        self.found, _ = self.data.offer(self.points, nearest)
 
     def offer(self, rows: IntArray, nearest: FloatArray, others: FloatArray) -> Offer:
         """Offer some rows, and other points."""
