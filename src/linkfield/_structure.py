@@ -16,22 +16,24 @@ __all__ = ["Compact", "Structure", "by_group"]
 
 IntArray = NDArray[np.int64]
 Int32Array = NDArray[np.int32]
+Numbers = NDArray[np.uint32]
 
 
 class Compact(NamedTuple):
     """A graph for loops that look at few nodes of many: in 32 bits, more of it fits into a cache.
 
     ``left`` and ``right`` are the ends of every edge, ``pointer``, ``neighbour`` and ``edge`` the
-    adjacency, the rest is as :meth:`Structure.movable` has it.
+    adjacency, the rest is as :meth:`Structure.movable` has it. Numbers of nodes and edges have no
+    sign: compiled loops need not ask whether they count from the end.
     """
 
-    left: Int32Array
-    right: Int32Array
-    pointer: Int32Array
-    neighbour: Int32Array
-    edge: Int32Array
-    starts: Int32Array
-    members: Int32Array
+    left: Numbers
+    right: Numbers
+    pointer: Numbers
+    neighbour: Numbers
+    edge: Numbers
+    starts: Numbers
+    members: Numbers
     component: Int32Array
     group: Int32Array
 
@@ -136,8 +138,11 @@ class Structure:
         """Return the graph for sweeps over plain edges."""
         self.together(must)
         if "compact" not in self._known:
-            arrays = (*self.ends, *self.adjacency, *self.movable(must)[:4])
-            self._known["compact"] = Compact(*(array.astype(np.int32) for array in arrays))
+            starts, members, *names = self.movable(must)[:4]
+            numbers = (*self.ends, *self.adjacency, starts, members)
+            arrays: list[Any] = [array.astype(np.uint32) for array in numbers]
+            arrays += [array.astype(np.int32) for array in names]
+            self._known["compact"] = Compact(*arrays)
         found: Compact = self._known["compact"]
         return found
 

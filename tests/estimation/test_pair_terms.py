@@ -195,6 +195,22 @@ def terms_of(ties: Ties, rows: Any, distortion: Any, penalty: Any, metric: Metri
 @every_case
 @settings(max_examples=10)
 @given(seed=seeds)
+def test_gaps_are_prices_with_a_sign(distortion: Any, penalty: Any, kind: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = random_rows(distortion, 8, rng)
+    metric = random_metric(kind, rows.shape[1], rng)
+    if metric.per_cluster:
+        return
+    ties = ties_of(random_pairs(8, rng), 8)
+    some = rng.integers(0, len(ties.pairs), 9).astype(np.uint32)
+    price = terms_of(ties, rows, distortion, penalty, metric).prices(metric)[some]
+    gaps = terms_of(ties, rows, distortion, penalty, metric).gaps(metric, some)
+    np.testing.assert_allclose(gaps, np.where(ties.must[some], -price, price), rtol=1e-12)
+
+
+@every_case
+@settings(max_examples=10)
+@given(seed=seeds)
 def test_gaps_drift_no_further_than_said(
     distortion: Any, penalty: Any, kind: str, seed: int
 ) -> None:

@@ -9,6 +9,7 @@ from .compiling import compiled, exact, inner, inner_exact
 
 __all__ = [
     "broken",
+    "dense_gaps",
     "dense_product_sums",
     "dense_products",
     "dense_square_sums",
@@ -30,15 +31,35 @@ def _ask_ahead(X, i, j, e, last):  # type: ignore[no-untyped-def]
 
 
 @inner
+def _square(X, i, j, a):  # type: ignore[no-untyped-def]
+    x, y, total = X[i], X[j], 0.0
+    for m in range(a.shape[0]):
+        gap = np.float64(x[m]) - np.float64(y[m])
+        total += a[m] * gap * gap
+    return total
+
+
+@inner
 def dense_squares(X, i, j, a, first, last, out):  # type: ignore[no-untyped-def]
     """Set Σ a (x_i − x_j)² of every pair."""
     for e in range(first, last):
         _ask_ahead(X, i, j, e, last)
-        x, y, total = X[i[e]], X[j[e]], 0.0
-        for m in range(a.shape[0]):
-            gap = np.float64(x[m]) - np.float64(y[m])
-            total += a[m] * gap * gap
-        out[e] = total
+        out[e] = _square(X, i[e], j[e], a)
+
+
+@inner
+def dense_gaps(X, i, j, must, weight, pairs, a, top, first, last, out):  # type: ignore[no-untyped-def]
+    """Set what some pairs cost where their ends agree, less what they cost otherwise.
+
+    With φ = Σ a (x_i − x_j)² that is −w φ of a must-link, w (top − φ) of a cannot-link.
+    """
+    for k in range(first, last):
+        later = pairs[min(k + STEPS, last - 1)]
+        ask_for(X, i[later])
+        ask_for(X, j[later])
+        e = pairs[k]
+        phi = _square(X, i[e], j[e], a)
+        out[k] = -weight[e] * phi if must[e] else weight[e] * max(top - phi, 0.0)
 
 
 @inner

@@ -12,12 +12,20 @@ from numpy.typing import NDArray
 from .._rows import DenseRows, Rows
 from .._structure import Structure
 from ..constraints import Ties
-from ..distortions import Distortion, Metric, MPC2003Penalty, Penalty
+from ..distortions import (
+    Distortion,
+    HMRFPenalty,
+    Metric,
+    MPC2003Penalty,
+    Penalty,
+    SquaredEuclidean,
+)
 from ..distortions.bounds import Bound
 from ..field import EntailedLinks, PottsField, edge_costs
 from ..inference.on_demand import CostsOnDemand
 from .contraction import by_node, contracted
 from .entailed import entailed_gradient
+from .gaps import square_gaps
 from .soft import broken_shares
 
 __all__ = ["PairTerms"]
@@ -157,6 +165,11 @@ class PairTerms:
 
     def gaps(self, metric: Metric, pairs: NDArray[Any]) -> FloatArray:
         """Return what some pairs cost where their ends agree, less what they cost otherwise."""
+        rows, squares = self.data.compiled, isinstance(self.distortion, SquaredEuclidean)
+        plain = squares and metric.theta.ndim == 1 and type(self.penalty) is HMRFPenalty
+        if plain and rows is not None and not rows.transposed and not self._hard:
+            top = float(self.top(metric))
+            return square_gaps(rows, self._all_ends, self.ties, pairs, metric, top)
         price = self.some_prices(pairs, metric)
         return np.where(self.ties.must[pairs], -price, price)
 

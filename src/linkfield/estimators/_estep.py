@@ -62,7 +62,7 @@ def assign(
         assert isinstance(problem.inference, ICM) and pairs is not None
         found = problem.inference.settled(costs, start, rng)
         standing.kept.want(costs.needed)
-        standing.place(found, model.metric)
+        standing.place(found, model.metric, None if start is None else costs.moved)
         pairs.violating(standing.tied_labels, costs.broken)
         if not problem.certify:
             return UNKNOWN

@@ -51,7 +51,7 @@ def _chain(field, work, i, b, chain, mark):  # type: ignore[no-untyped-def]
 def missing_in_chains(field, work, visit, chain, mark):  # type: ignore[no-untyped-def]
     """Return the nodes whose costs have to be known to swap labels along chains."""
     n = work.labels.shape[0]
-    out, count, wanted = np.empty(n, np.int32), 0, np.zeros(n, np.bool_)
+    out, count, wanted = np.empty(n, np.uint32), 0, np.zeros(n, np.bool_)
     for i in visit:
         if work.labels[i] == field.cheapest[i]:
             continue

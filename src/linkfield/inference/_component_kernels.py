@@ -132,9 +132,9 @@ def move(field, work, some, wish, gain):  # type: ignore[no-untyped-def]
         c = some[k]
         if gain[k] > 0 and not work.stale[c]:
             moves += 1
-            _move(field.pointer, field.neighbour, work.labels, work.waiting, work.doubtful,
-                  work.stale, work.group, work.members, work.starts[c], work.starts[c + 1], c,
-                  wish[k])  # fmt: skip
+            _move(field.pointer, field.neighbour, field.sign, field.cheapest, work.labels,
+                  work.waiting, work.doubtful, work.stale, work.group, work.members,
+                  work.starts[c], work.starts[c + 1], c, wish[k])  # fmt: skip
     return moves
 
 
@@ -172,17 +172,27 @@ def _best(  # type: ignore[no-untyped-def]
 
 @inner_exact
 def _move(  # type: ignore[no-untyped-def]
-    pointer, neighbour, labels, waiting, doubtful, stale, group, members, first, last, c, label
+    pointer, neighbour, sign, cheapest, labels, waiting, doubtful, stale, group, members, first,
+    last, c, label,
 ):  # fmt: skip
-    """Give a component a label; everything linked to it waits for a look."""
+    """Give a component a label; everyone linked to it whom that concerns waits for a look.
+
+    A neighbour that was content is so still if their link is as it should be.
+    """
     for k in range(first, last):
         i = members[k]
-        if labels[i] == label:
+        if labels[i] != label:
+            labels[i] = label
+            waiting[i] = doubtful[i] = True
+    for k in range(first, last):
+        i = members[k]
+        if not waiting[i]:
             continue
-        labels[i] = label
-        waiting[i] = doubtful[i] = True
         for at in range(pointer[i], pointer[i + 1]):
             j = neighbour[at]
-            waiting[j] = doubtful[j] = True
+            if sign[at] == (1 if labels[j] == label else -1):  # the link is broken
+                waiting[j] = doubtful[j] = True
+            elif labels[j] != cheapest[j] or doubtful[j]:
+                waiting[j] = True
             if group[j] >= 0 and group[j] != c:
                 stale[group[j]] = True

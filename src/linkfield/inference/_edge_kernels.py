@@ -33,6 +33,7 @@ __all__ = [
     "energy",
     "go",
     "insert",
+    "let_go",
     "look",
     "margins",
     "resist",
@@ -49,7 +50,7 @@ def slots(pointer, nodes):  # type: ignore[no-untyped-def]
     count = 0
     for i in nodes:
         count += pointer[i + 1] - pointer[i]
-    out = np.empty(count, np.int32)
+    out = np.empty(count, np.uint32)
     count = 0
     for i in nodes:
         for at in range(pointer[i], pointer[i + 1]):
@@ -112,9 +113,12 @@ def _broken(sign, a, b):  # type: ignore[no-untyped-def]
     return sign == (1 if a == b else -1)
 
 
-@inner_exact
+@exact
 def begin(field, work, broken, left, right):  # type: ignore[no-untyped-def]
-    """Let wait who is not content, the ends of broken edges among them, with their components."""
+    """Let wait who is not content, the ends of broken edges among them, with their components.
+
+    Returns who waits, in order.
+    """
     labels, waiting, stale, group = work.labels, work.waiting, work.stale, work.group
     cheapest, doubtful = field.cheapest, work.doubtful
     doubtful[:] = False
@@ -131,6 +135,7 @@ def begin(field, work, broken, left, right):  # type: ignore[no-untyped-def]
     for i in some[:count]:
         if group[i] >= 0:
             stale[group[i]] = True
+    return some[:count].copy()
 
 
 @inner_exact
@@ -221,6 +226,17 @@ def resist(field, work, nodes, first, last, contested):  # type: ignore[no-untyp
             i, extra,
         )  # fmt: skip
         work.waiting[i] = contested[k]
+
+
+@exact
+def let_go(field, work, rank, nodes):  # type: ignore[no-untyped-def]
+    """Let some nodes go who can; return how many moved, and who is contested."""
+    found = np.empty(nodes.shape[0], np.int8)
+    look(field, work, nodes, 0, nodes.shape[0], found)
+    moves, left = go(field, work, rank, nodes, found)
+    contested = np.empty(left.shape[0], np.bool_)
+    resist(field, work, left, 0, left.shape[0], contested)
+    return moves, left[contested]
 
 
 @exact
@@ -336,7 +352,7 @@ def _wake(  # type: ignore[no-untyped-def]
 @exact
 def broken(left, right, sign, labels):  # type: ignore[no-untyped-def]
     """Return the edges that are in the dearer of their two states, in order."""
-    out, count = np.empty(left.shape[0], np.int32), 0
+    out, count = np.empty(left.shape[0], np.uint32), 0
     for e in range(left.shape[0]):
         out[count] = e
         count += _broken(sign[e], labels[left[e]], labels[right[e]])
@@ -346,7 +362,7 @@ def broken(left, right, sign, labels):  # type: ignore[no-untyped-def]
 @exact
 def broken_among(doubtful, pointer, neighbour, edge, sign, labels):  # type: ignore[no-untyped-def]
     """Return the same, where only links between doubtful nodes can be so."""
-    out, count = np.empty(edge.shape[0] // 2, np.int32), 0
+    out, count = np.empty(edge.shape[0] // 2, np.uint32), 0
     for i in range(labels.shape[0]):
         if not doubtful[i]:
             continue

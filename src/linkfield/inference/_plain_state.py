@@ -19,7 +19,7 @@ from .on_demand import Costs, CostsOnDemand
 __all__ = ["PlainState", "plain"]
 
 IntArray = NDArray[np.int64]
-Int32Array = NDArray[np.int32]
+Numbers = NDArray[np.uint32]
 
 #: Nodes that are inserted at a time where costs are worked out on demand.
 INSERTED = 32_768
@@ -60,11 +60,11 @@ class PlainState:
         stale = np.zeros(len(parts.starts) - 1, dtype=bool)
         self.work = Work(
             np.empty(n, dtype=np.int32), waiting, needed, queued, listed, doubtful, stale,
-            parts.starts, parts.members, parts.group, parts.component, np.empty(n, dtype=np.int32),
-            np.empty(n, dtype=np.int32),
+            parts.starts, parts.members, parts.group, parts.component, np.empty(n, dtype=np.uint32),
+            np.empty(n, dtype=np.uint32),
         )  # fmt: skip
         self.edges = (parts.left, parts.right, sign)
-        self.broken = np.empty(0, dtype=np.int32)
+        self.broken = self._first = self.moved = np.empty(0, dtype=np.uint32)
         self._before, self._known = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int64)
 
     def restart(self, start: IntArray | None) -> None:
@@ -91,7 +91,7 @@ class PlainState:
         f, parts, labels = self.field, self.parts, self.work.labels
         args = (f.pointer, f.neighbour, parts.edge, f.sign, labels)
         self.broken = kernels.broken_among(self.work.doubtful, *args)
-        moved = np.flatnonzero(labels != self._before)
+        self.moved = moved = _numbers(labels != self._before)
         if start is None:
             start = self.labels
         elif len(moved):
@@ -107,10 +107,8 @@ class PlainState:
             f.since[:] = -1
             f = f._replace(least=np.ones(1), most=np.ones(1))
         elif costs.drift != (1.0, 1.0):  # else links still cost what they did
-            least, most = (
-                np.append(bounds * change, 1.0)
-                for bounds, change in zip((f.least, f.most), costs.drift, strict=True)
-            )
+            least, most = np.ones((2, len(f.most) + 1))
+            least[:-1], most[:-1] = f.least * costs.drift[0], f.most * costs.drift[1]
             f = f._replace(least=least, most=most)
         f.place[:] = -1
         self.field = f = f._replace(cheapest=costs.cheapest, margin=costs.margin)
@@ -120,7 +118,7 @@ class PlainState:
         f.place[costs.nodes], f.noise[costs.nodes] = np.arange(self.used), costs.noise
 
     @property
-    def needed(self) -> Int32Array:
+    def needed(self) -> NDArray[np.int32]:
         """The nodes whose costs were needed, in order."""
         return np.flatnonzero(self.work.needed).astype(np.int32)
 
@@ -130,9 +128,9 @@ class PlainState:
         return self.work.labels.astype(np.int64)
 
     def _begin(self) -> None:
-        kernels.begin(self.field, self.work, self.broken, *self.edges[:2])
+        self._first = kernels.begin(self.field, self.work, self.broken, *self.edges[:2])
 
-    def know(self, contested: Int32Array) -> None:
+    def know(self, contested: Numbers) -> None:
         """Ask for what is missing of the costs of contested nodes, of their links if they may move.
 
         Those of known costs may: that is why they are contested.
@@ -140,13 +138,14 @@ class PlainState:
         if isinstance(self.source, PottsField):
             return
         new = self.field.place[contested] < 0
-        self.know_labels(contested[new])
-        moving, found = ~new, np.empty(np.count_nonzero(new), dtype=bool)
-        self._look(kernels.resist, contested[new], found)
-        moving[new] = found
-        self.know_links(contested[moving])
+        if new.any():
+            some, moving = contested[new], ~new
+            self.know_labels(some)
+            moving[new] = self._found(kernels.resist, some)
+            contested = contested[moving]
+        self.know_links(contested)
 
-    def know_links(self, nodes: Int32Array) -> None:
+    def know_links(self, nodes: Numbers) -> None:
         """Ask for what the links of some nodes cost, where that is not known of the present."""
         if len(nodes) == 0 or isinstance(self.source, PottsField):
             return
@@ -158,7 +157,7 @@ class PlainState:
         f.gap[at] = self.source.costs.gaps(self.parts.edge[at])
         f.since[nodes] = present
 
-    def know_labels(self, nodes: Int32Array) -> None:
+    def know_labels(self, nodes: Numbers) -> None:
         """Ask for what labels cost some nodes, where that is not known."""
         if len(nodes) == 0 or isinstance(self.source, PottsField):
             return
@@ -178,7 +177,7 @@ class PlainState:
         self.field.place[nodes] = np.arange(first, self.used)
 
     def insert(self, order: IntArray) -> None:
-        nodes, labels = self.visit[order].astype(np.int32), self.work.labels
+        nodes, labels = self.visit[order].astype(np.uint32), self.work.labels
         if isinstance(self.source, PottsField):
             kernels.insert(self.field, labels, nodes)
         else:
@@ -193,7 +192,8 @@ class PlainState:
 
     def sweep(self, start: int, more: int) -> tuple[int, bool]:
         # Wherever it starts, the same nodes go.
-        nodes = np.flatnonzero(self.work.waiting).astype(np.int32)
+        nodes = self._first if len(self._first) else _numbers(self.work.waiting)
+        self._first = nodes[:0]
         if len(nodes) == 0:
             return 0, True
         moves, contested = self._let_go(nodes)
@@ -206,16 +206,19 @@ class PlainState:
             moves += decided + others
         return moves, len(contested) == 0
 
-    def _let_go(self, nodes: Int32Array) -> tuple[int, Int32Array]:
+    def _let_go(self, nodes: Numbers) -> tuple[int, Numbers]:
         """Let some nodes go who can; return how many moved, and who is contested."""
+        if len(nodes) == 0:
+            return 0, nodes
+        if len(nodes) < MANY:
+            moves, contested = kernels.let_go(self.field, self.work, self.rank, nodes)
+            return int(moves), contested
         found = np.empty(len(nodes), dtype=np.int8)
         self._look(kernels.look, nodes, found)
         moves, left = kernels.go(self.field, self.work, self.rank, nodes, found)
-        contested = np.empty(len(left), dtype=bool)
-        self._look(kernels.resist, left, contested)
-        return int(moves), left[contested]
+        return int(moves), left[self._found(kernels.resist, left)]
 
-    def _look(self, kernel: Any, some: Int32Array, *found: NDArray[Any]) -> None:
+    def _look(self, kernel: Any, some: Numbers, *found: NDArray[Any]) -> None:
         """Look at nodes or components, which changes no label, on all threads if they are many."""
 
         def look(first: int, last: int) -> None:
@@ -227,27 +230,29 @@ class PlainState:
             look(0, len(some))
 
     def sweep_components(self) -> int:
-        some = np.flatnonzero(self.work.stale).astype(np.int32)
+        some = _numbers(self.work.stale)
         self.work.stale[some] = False
-        some = self._those(components.hopeful, some)
+        some = some[self._found(components.hopeful, some)]
         if len(some) == 0:
             return 0
         members = self._members(some)
         self.work.needed[members] = True
         self.know_labels(members)
-        some = self._those(components.loose, some)
+        some = some[self._found(components.loose, some)]
+        if len(some) == 0:
+            return 0
         self.know_links(self._members(some))
         wish, gain = np.empty(len(some), dtype=np.int32), np.empty(len(some))
         self._look(components.wishes, some, wish, gain)
         return int(components.move(self.field, self.work, some, wish, gain))
 
-    def _those(self, kernel: Any, some: Int32Array) -> Int32Array:
-        """Return the components of which a look finds what it asks for."""
+    def _found(self, kernel: Any, some: Numbers) -> NDArray[np.bool_]:
+        """Return of which nodes or components a look finds what it asks for."""
         found = np.empty(len(some), dtype=bool)
         self._look(kernel, some, found)
-        return some[found]
+        return found
 
-    def _members(self, some: Int32Array) -> Int32Array:
+    def _members(self, some: Numbers) -> Numbers:
         """Return the nodes of some components."""
         return self.work.members[kernels.slots(self.work.starts, some)]
 
@@ -262,7 +267,7 @@ class PlainState:
         self.named = labels.copy()
         if not wanted.any():
             return False
-        mine = node[kernels.slots(pointer, np.flatnonzero(wanted))].astype(np.int32)
+        mine = node[kernels.slots(pointer, np.flatnonzero(wanted))].astype(np.uint32)
         if len(mine) < len(labels) // 8:  # a large component seldom has to be renamed twice
             self.work.needed[mine] = True
         self.know_labels(mine)
@@ -281,7 +286,7 @@ class PlainState:
         n = len(self.visit)
         if np.array_equal(self.work.labels, self.field.cheapest):
             return 0
-        chain, mark = np.empty(n, dtype=np.int32), np.zeros(n + 1, dtype=np.int64)
+        chain, mark = np.empty(n, dtype=np.uint32), np.zeros(n + 1, dtype=np.int64)
         seen = np.zeros(n, dtype=np.int64)
         self.know_labels(missing_in_chains(self.field, self.work, self.visit, chain, mark))
         moves = at = 0
@@ -298,6 +303,11 @@ class PlainState:
         assert isinstance(f, PottsField)
         args = plain(f.unary, left, right, f.agree_cost, f.differ_cost, self.labels)
         return float(kernels.energy(*args))
+
+
+def _numbers(which: NDArray[np.bool_]) -> Numbers:
+    """Return the numbers of those that are marked, in order."""
+    return which.nonzero()[0].astype(np.uint32)
 
 
 def plain(*arrays: NDArray[Any]) -> list[NDArray[Any]]:

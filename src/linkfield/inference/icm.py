@@ -113,7 +113,7 @@ class ICM(Inference):
         # What a first labelling had to know says little about the next one.
         costs.needed = state.needed[:0] if start is None else state.needed
         labels = state.finish(start)
-        costs.broken = state.broken.astype(np.int64)
+        costs.broken, costs.moved = state.broken.astype(np.int64), state.moved
         return labels
 
     def _settle(

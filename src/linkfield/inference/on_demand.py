@@ -75,6 +75,8 @@ class CostsOnDemand:
         The nodes whose costs the last solution had to know.
     broken : int array
         The edges that the last solution breaks, in order.
+    moved : int array
+        The nodes that it gave another label than they had.
     """
 
     structure: Structure
@@ -84,4 +86,5 @@ class CostsOnDemand:
     metric: Any = None
     needed: Int32Array = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     broken: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    moved: NDArray[np.uint32] = field(default_factory=lambda: np.empty(0, dtype=np.uint32))
     state: PlainState | None = field(default=None, repr=False)
