@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -71,22 +71,31 @@ def assert_statistics(standing: Assignment, metric: Any) -> None:
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=10 * tolerance)
 
 
+@pytest.fixture(params=[0, 10**9], ids=["own centre first", "all centres"])
+def own_first(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let rows in doubt be compared with their own centre first, or not."""
+    monkeypatch.setattr(linkfield.engine.pruning, "PRODUCTS", request.param)
+
+
+@pytest.mark.usefixtures("own_first")
 @every_case
 @every_storage
 @every_dtype
-@settings(max_examples=4)
+@settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=seeds)
 def test_passes_with_and_without_bounds_agree_in_every_bit(
     distortion: Any, kind: str, storage: str, dtype: Any, seed: int
 ) -> None:
     rng = np.random.default_rng(seed)
-    X = blobs(rng).astype(dtype)
+    kind_of_engine = Blocks if rng.random() < 0.5 else ArrayEngine
+    n = N if kind_of_engine is Blocks else 4 * N  # more rows than are looked at together
+    X = blobs(rng, n).astype(dtype)
     if storage == "csr":
         X[rng.random(X.shape) < 0.2] = 0.0
     rows = distortion.rows(STORAGES[storage](X))
-    weight, free = rng.uniform(0.1, 2.0, N), rng.random(N) < 0.85
-    engine = Blocks(rows, weight, free, distortion, K)
-    start = np.where(free, -1, rng.integers(0, K, N))
+    weight, free = rng.uniform(0.1, 2.0, n), rng.random(n) < rng.choice([0.1, 0.85])
+    engine = kind_of_engine(rows, weight, free, distortion, K)
+    start = np.where(free, -1, rng.integers(0, K, n))
     pruned, plain = (Assignment(engine, start.copy(), pruning=p) for p in (True, False))
     tied = rows.take(engine.tied).float64()
     model = Model(blobs(rng, K), metric_of(kind, rng.uniform(0.3, 3.0, D)))

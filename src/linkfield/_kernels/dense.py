@@ -11,8 +11,9 @@ import numpy as np
 
 from .asking import STEPS, ask_for
 from .compiling import exact, inner, inner_exact
+from .dense_bounds import note_bounds, unsure_rows, window
 from .dense_sums import CHUNK, fetch, gradient, keys, lengths, moments, seed, transfer
-from .layout import WIDER, label_of, loosened, new_bounds, sure_margin
+from .layout import certain_margin, label_of
 from .rough import DOUBTS, nearest_centres
 from .tiles import TILE, product, products, room_for
 
@@ -37,52 +38,6 @@ def _next_rows(X, offset, at, last, buffer, index):  # type: ignore[no-untyped-d
         for k in range(X.shape[1]):
             buffer[c, k] = X[at + c, k] - offset[k]
     return at + m, m
-
-
-@inner
-def _unsure_rows(  # type: ignore[no-untyped-def]
-    X, offset, centres, theta, directional, error, ceiling, labels, weight, at, last, tied_rows,
-    cheapest, margin, slot, upper, lower, grow, shrink, shift, largest, second, far, buffer, index,
-):  # fmt: skip
-    """Copy the next rows whose nearest centre is not certain; return where it ended, how many.
-
-    The bounds of a tied row are those of its cheapest label; it is read if its costs are wanted.
-    """
-    m, d = 0, X.shape[1]
-    zero = X.dtype.type(0.0)
-    t = np.searchsorted(tied_rows, at)
-    while at < last and m < CHUNK:
-        i = at
-        at += 1
-        bound = t < tied_rows.shape[0] and tied_rows[t] == i
-        wanted = bound and slot.shape[0] > 0 and slot[t] >= 0
-        h = cheapest[t] if bound else labels[i]
-        t += bound
-        known = h >= 0
-        if known:
-            up, low = loosened(upper[i], lower[i], grow, shrink, shift[h],
-                               second if h == far else largest)  # fmt: skip
-            upper[i], lower[i] = up, low
-            if up < low and not wanted:
-                if bound:
-                    margin[t - 1] = sure_margin(directional, weight[i], up, low)
-                continue
-        for k in range(d):
-            buffer[m, k] = X[i, k] - offset[k] if offset.shape[0] > 0 else X[i, k]
-        if known and not directional and lower[i] > 0 and not wanted:
-            # Its own centre first: that alone often settles it.
-            true = zero
-            for k in range(d):
-                gap = buffer[m, k] - centres[h, k]
-                true += theta[k] * gap * gap
-            upper[i] = np.sqrt(np.float32(true + error * (true + ceiling))) * WIDER
-            if upper[i] < lower[i]:
-                if bound:
-                    margin[t - 1] = sure_margin(directional, weight[i], upper[i], lower[i])
-                continue
-        index[m] = i
-        m += 1
-    return at, m
 
 
 @inner_exact
@@ -111,36 +66,16 @@ def _settle(terms, chunk, m, index, best, second, label, own, bound, labels, mov
     return n_moved
 
 
-@inner
-def _note_bounds(  # type: ignore[no-untyped-def]
-    theta, directional, error, off, ceiling, m, index, chunk, best, second, own, upper, lower
-):  # fmt: skip
-    """Write the bounds of a chunk's rows, under the labels that they take."""
-    zero = chunk.dtype.type(0.0)
-    for c in range(m):
-        other = second[c] if own[c] == best[c] else best[c]
-        length = zero
-        for k in range(chunk.shape[1]):
-            length += theta[k] * chunk[c, k] * chunk[c, k]
-        i = index[c]
-        upper[i], lower[i] = new_bounds(directional, error, off, ceiling, length, own[c], other)
-
-
 @inner_exact
-def _tied_in(rows, index, m, which, rank):  # type: ignore[no-untyped-def]
-    """Write down which rows of a chunk are tied, and as which of the tied rows; return how many."""
-    count, t = 0, np.searchsorted(rows, index[0])
-    if index[m - 1] - index[0] == m - 1:  # all rows from the first to the last are there
-        count = np.searchsorted(rows, index[m - 1] + 1) - t
-        for k in range(count):
-            which[k], rank[k] = rows[t + k] - index[0], t + k
-        return count
-    for c in range(m):
-        while t < rows.shape[0] and rows[t] < index[c]:
-            t += 1
-        if t < rows.shape[0] and rows[t] == index[c]:
-            which[count], rank[count] = c, t
-            count += 1
+def _tied_in(rows, first, m, which, rank):  # type: ignore[no-untyped-def]
+    """Write down which rows of m in a row are tied, and as which of the tied rows.
+
+    Returns how many.
+    """
+    t = np.searchsorted(rows, first)
+    count = np.searchsorted(rows, first + m) - t
+    for k in range(count):
+        which[k], rank[k] = rows[t + k] - first, t + k
     return count
 
 
@@ -161,10 +96,26 @@ def _note_tied(  # type: ignore[no-untyped-def]
             length = np.float64(total)
         if directional:
             factor = factor / np.sqrt(length) if length > 0 else 0.0
-        noise = 8.0 * epsilon * (abs(best[c]) + length + ceiling) + 2.0 * off
-        other = np.float64(second[c])  # infinite if there is one label only
+        noise = 8.0 * epsilon * (length + ceiling) + 2.0 * off
         cheapest[t] = label[c]
-        margin[t] = max(factor * (other - best[c] - noise), 0.0) if other < np.inf else 0.0
+        margin[t] = certain_margin(best[c], second[c], factor, epsilon, noise)
+
+
+@inner
+def _note_many_tied(  # type: ignore[no-untyped-def]
+    ceiling, longest, epsilon, off, m, count, which, rank, index, best, second, label, weight, room,
+    cheapest, margin,
+):  # fmt: skip
+    """Do the same where most rows of the chunk are tied, and a bound on their lengths is known.
+
+    Margins of all rows, several at a time, come sooner than those of the tied ones, one by one.
+    """
+    noise = 8.0 * epsilon * (longest + ceiling) + 2.0 * off
+    for c in range(m):
+        room[c] = certain_margin(best[c], second[c], weight[index[c]], epsilon, noise)
+    for k in range(count):
+        c, t = which[k], rank[k]
+        cheapest[t], margin[t] = label[c], room[c]
 
 
 @inner_exact
@@ -280,6 +231,7 @@ def assign(  # type: ignore[no-untyped-def]
     room, own = np.empty(room_for(terms.psi.shape[0]), X.dtype), np.empty(CHUNK, X.dtype)
     best, second = np.empty(CHUNK, X.dtype), np.empty(CHUNK, X.dtype)
     label, bound = np.empty(CHUNK, np.int32), np.zeros(CHUNK, np.bool_)
+    margins, some = np.empty(CHUNK), window()
     # Rows whose costs are wanted wait here until a chunk of them might be full.
     wanted, into, n_wanted = np.empty(2 * CHUNK, np.int64), np.empty(2 * CHUNK, np.int64), 0
     kept = np.empty((2 * CHUNK if tied.slot.shape[0] > 0 else 0, d), X.dtype)
@@ -288,12 +240,9 @@ def assign(  # type: ignore[no-untyped-def]
         keep, test = (probe.keep, probe.test) if b == 0 else (bounds.keep, bounds.test)
         while at < end:
             if test:
-                at, m = _unsure_rows(
-                    X, offset, terms.centres, terms.theta, terms.directional, terms.error,
-                    terms.ceiling, labels, weight, at, end, tied.rows, tied.cheapest,
-                    tied.margin, tied.slot, bounds.upper, bounds.lower, bounds.grow,
-                    bounds.shrink, bounds.shift, bounds.largest, bounds.second, bounds.at, buffer,
-                    index,
+                at, m, n_tied = unsure_rows(
+                    X, offset, terms, labels, weight, at, end, tied, bounds, some, buffer, index,
+                    which, rank,
                 )  # fmt: skip
                 if m == 0:
                     break
@@ -311,15 +260,23 @@ def assign(  # type: ignore[no-untyped-def]
                                       best, second, label, moved)  # fmt: skip
             seen += m
             bound[:m] = False
-            n_tied = _tied_in(tied.rows, index, m, which, rank)
+            if not test:
+                n_tied = _tied_in(tied.rows, index[0], m, which, rank)
             if n_tied > 0:
                 for k in range(n_tied):
                     bound[which[k]] = True
-                _note_tied(
-                    terms.theta, terms.directional, terms.ceiling, terms.longest, terms.epsilon,
-                    terms.off, n_tied, which, rank, index, chunk, best, second, label, weight,
-                    tied.cheapest, tied.margin,
-                )  # fmt: skip
+                if 4 * n_tied < m or terms.directional or terms.longest < 0:
+                    _note_tied(
+                        terms.theta, terms.directional, terms.ceiling, terms.longest,
+                        terms.epsilon, terms.off, n_tied, which, rank, index, chunk, best, second,
+                        label, weight, tied.cheapest, tied.margin,
+                    )  # fmt: skip
+                else:
+                    _note_many_tied(
+                        terms.ceiling, terms.longest, terms.epsilon, terms.off, m, n_tied, which,
+                        rank, index, best, second, label, weight, margins, tied.cheapest,
+                        tied.margin,
+                    )  # fmt: skip
                 if tied.slot.shape[0] > 0:
                     n_wanted = _want(n_tied, which, rank, index, chunk, tied.slot, wanted, into,
                                      kept, n_wanted)  # fmt: skip
@@ -327,7 +284,7 @@ def assign(  # type: ignore[no-untyped-def]
                 terms, chunk, m, index, best, second, label, own, bound, labels, moved
             )  # fmt: skip
             if keep:
-                _note_bounds(
+                note_bounds(
                     terms.theta, terms.directional, terms.error, terms.off, terms.ceiling, m,
                     index, chunk, best, second, own, bounds.upper, bounds.lower,
                 )  # fmt: skip

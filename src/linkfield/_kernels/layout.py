@@ -19,6 +19,7 @@ __all__ = [
     "Sums",
     "Terms",
     "Tied",
+    "certain_margin",
     "enter",
     "label_of",
     "loosened",
@@ -106,7 +107,8 @@ class Sums(NamedTuple):
 class Bounds(NamedTuple):
     """Bounds on the distance of every row to its own centre and to any other.
 
-    ``keep``: write them; ``test``: use them. Since they were written all distances have grown by
+    ``keep``: write them; ``test``: use them; ``own_first``: compare a row that they do not settle
+    with its own centre before all others. Since they were written all distances have grown by
     at most ``grow`` and shrunk by no more than ``shrink``, and centre h has moved by ``shift[h]``,
     at most ``largest`` (``second`` without centre ``at``).
     """
@@ -115,6 +117,7 @@ class Bounds(NamedTuple):
     lower: Any
     keep: Any
     test: Any
+    own_first: Any
     grow: Any
     shrink: Any
     shift: Any
@@ -153,6 +156,17 @@ def loosened(upper, lower, grow, shrink, own, others):  # type: ignore[no-untype
     upper = (upper * grow + own) * WIDER
     lower = lower * shrink - others
     return upper, lower * (NARROWER if lower > 0 else WIDER)
+
+
+@_inlined
+def certain_margin(best, second, factor, epsilon, noise):  # type: ignore[no-untyped-def]
+    """Return how much dearer any other label is at least, from the least costs of a row.
+
+    They are off by ``noise``, and by some units in their own last place.
+    """
+    low, other = np.float64(best), np.float64(second)  # infinite if there is one label only
+    margin = max(factor * (other - low - 8.0 * epsilon * abs(low) - noise), 0.0)
+    return margin if other < np.inf else 0.0
 
 
 @_inlined

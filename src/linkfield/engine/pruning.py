@@ -22,7 +22,11 @@ from ..estimation import Model
 __all__ = ["Pruning"]
 
 #: Bounds are switched on for all blocks above the first share of certain rows, off below the other.
-ON, OFF = 0.5, 0.3
+ON, OFF = 0.6, 0.4
+
+#: From so many products a row on it pays to compare it with its own centre first. With fewer, most
+#: of the time goes into reading the row.
+PRODUCTS = 2_048
 
 
 @dataclass
@@ -70,15 +74,15 @@ class Pruning:
         """Return the bounds for the pass over the probe (0) or another block."""
         from .._kernels.layout import Bounds
 
-        return Bounds(
-            self._upper, self._lower, self._kept[block], self._tested[block], *self._drift
-        )
+        own_first = self.model is not None and self.model.centres.size >= PRODUCTS
+        keep, test = self._kept[block], self._tested[block]
+        return Bounds(self._upper, self._lower, keep, test, own_first, *self._drift)
 
     def nothing(self) -> Any:
         """Return bounds that are neither kept nor tested."""
         from .._kernels.layout import Bounds
 
-        return Bounds(self._upper, self._lower, False, False, *self._drift)
+        return Bounds(self._upper, self._lower, False, False, False, *self._drift)
 
     def learn(self, sure: list[int], size: list[int]) -> None:
         """Note how many rows of each block were certain; decide about the next pass."""

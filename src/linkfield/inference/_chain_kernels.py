@@ -98,7 +98,7 @@ def swap(field, work, visit, first, chain, mark, seen):  # type: ignore[no-untyp
                 j = chain[k]
                 other = b if labels[j] == a else a
                 if gains:
-                    labels[j] = other
+                    labels[j], work.moved[j] = other, True
                 elif other < 64:
                     seen[j] |= 1 << other
             if gains:

@@ -133,7 +133,7 @@ def move(field, work, some, wish, gain):  # type: ignore[no-untyped-def]
         if gain[k] > 0 and not work.stale[c]:
             moves += 1
             _move(field.pointer, field.neighbour, field.sign, field.cheapest, work.labels,
-                  work.waiting, work.doubtful, work.stale, work.group, work.members,
+                  work.moved, work.waiting, work.doubtful, work.stale, work.group, work.members,
                   work.starts[c], work.starts[c + 1], c, wish[k])  # fmt: skip
     return moves
 
@@ -172,8 +172,8 @@ def _best(  # type: ignore[no-untyped-def]
 
 @inner_exact
 def _move(  # type: ignore[no-untyped-def]
-    pointer, neighbour, sign, cheapest, labels, waiting, doubtful, stale, group, members, first,
-    last, c, label,
+    pointer, neighbour, sign, cheapest, labels, moved, waiting, doubtful, stale, group, members,
+    first, last, c, label,
 ):  # fmt: skip
     """Give a component a label; everyone linked to it whom that concerns waits for a look.
 
@@ -183,7 +183,7 @@ def _move(  # type: ignore[no-untyped-def]
         i = members[k]
         if labels[i] != label:
             labels[i] = label
-            waiting[i] = doubtful[i] = True
+            moved[i] = waiting[i] = doubtful[i] = True
     for k in range(first, last):
         i = members[k]
         if not waiting[i]:

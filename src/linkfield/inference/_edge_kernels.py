@@ -26,10 +26,10 @@ from ._plain_field import GAIN, WIDER, PlainField, Work
 __all__ = [
     "PlainField",
     "Work",
-    "begin",
     "broken",
     "broken_among",
     "decide",
+    "doubt",
     "energy",
     "go",
     "insert",
@@ -38,10 +38,12 @@ __all__ = [
     "margins",
     "resist",
     "slots",
+    "spoil",
 ]
 
-#: What a look finds: a node that is opposed, one that can go, one that can unless a rival does.
-OPPOSED, FREE, RIVALLED = 0, 1, 2
+#: What a look finds: a node that is opposed, one that can go, one that can unless a rival does,
+#: and one that is opposed and certainly stays.
+OPPOSED, FREE, RIVALLED, HELD = 0, 1, 2, 3
 
 
 @exact
@@ -114,48 +116,63 @@ def _broken(sign, a, b):  # type: ignore[no-untyped-def]
 
 
 @exact
-def begin(field, work, broken, left, right):  # type: ignore[no-untyped-def]
-    """Let wait who is not content, the ends of broken edges among them, with their components.
-
-    Returns who waits, in order.
-    """
-    labels, waiting, stale, group = work.labels, work.waiting, work.stale, work.group
-    cheapest, doubtful = field.cheapest, work.doubtful
+def doubt(work, broken, left, right):  # type: ignore[no-untyped-def]
+    """Let the ends of broken edges wait, and nobody else be doubtful."""
+    waiting, doubtful = work.waiting, work.doubtful
     doubtful[:] = False
-    for i in range(labels.shape[0]):
-        waiting[i] = labels[i] != cheapest[i]
     for e in broken:
         waiting[left[e]] = doubtful[left[e]] = True
         waiting[right[e]] = doubtful[right[e]] = True
+
+
+@exact
+def spoil(work, nodes):  # type: ignore[no-untyped-def]
+    """Let the components of some nodes be stale, and no others."""
+    stale, group = work.stale, work.group
     stale[:] = False
-    some, count = work.list, 0
-    for i in range(labels.shape[0]):  # without a branch: nobody could foretell it
-        some[count] = i
-        count += waiting[i]
-    for i in some[:count]:
+    for i in nodes:
         if group[i] >= 0:
             stale[group[i]] = True
-    return some[:count].copy()
 
 
 @inner_exact
-def look(field, work, nodes, first, last, found):  # type: ignore[no-untyped-def]
-    """Find out of some nodes, those from ``first`` to ``last``, whether they can go.
+def _seen(cheapest, margin, pointer, neighbour, sign, labels, waiting, i):  # type: ignore[no-untyped-def]
+    """Say whether a node can go.
 
     One can whose cheapest label is certainly that and would leave all its links in order. Its
     rivals are neighbours who want to go where one of the two links would be broken.
     """
-    _, _, cheapest, margin, _, pointer, neighbour, sign, _, _, _, _ = field
-    labels, waiting = work.labels, work.waiting
+    wish, rivalled = cheapest[i], False
+    if (labels[i] != wish and not margin[i] > 0.0) or not _unopposed(
+        pointer, neighbour, sign, labels, i, wish
+    ):
+        return OPPOSED
+    for at in range(pointer[i], pointer[i + 1]):
+        j = neighbour[at]
+        rivalled |= _broken(sign[at], cheapest[j], wish) & waiting[j]
+    return RIVALLED if rivalled else FREE
+
+
+@exact
+def look(field, work, nodes, first, last, found):  # type: ignore[no-untyped-def]
+    """Find out of some nodes, those from ``first`` to ``last``, whether they can go.
+
+    Of those who cannot, whether they are held: it costs least while they are at hand.
+    """
+    table, place, cheapest, margin, _, pointer, neighbour, sign, gap, since, least, most = field
+    labels, extra = work.labels, np.zeros(table.shape[1])
     for k in range(first, last):
         i = nodes[k]
-        wish, opposed, rivalled = cheapest[i], False, False
-        for at in range(pointer[i], pointer[i + 1]):  # to the end: nobody could foretell where
-            j, s = neighbour[at], sign[at]
-            opposed |= _broken(s, labels[j], wish)
-            rivalled |= _broken(s, cheapest[j], wish) & waiting[j]
-        opposed |= labels[i] != wish and not margin[i] > 0.0
-        found[k] = OPPOSED if opposed else RIVALLED if rivalled else FREE
+        later = nodes[min(k + STEPS, last - 1)]
+        ask_for(table, place[later])
+        ask_for(gap, pointer[later])
+        ask_for(neighbour, pointer[later])
+        found[k] = _seen(cheapest, margin, pointer, neighbour, sign, labels, work.waiting, i)
+        if found[k] == OPPOSED and place[i] >= 0 and _held(
+            table, place[i], margin[i], pointer, neighbour, gap, since, least, most, labels, i,
+            extra,
+        ):  # fmt: skip
+            found[k] = HELD
 
 
 @exact
@@ -163,13 +180,14 @@ def go(field, work, rank, nodes, found):  # type: ignore[no-untyped-def]
     """Let waiting nodes go who can, as :func:`look` has found, then whom that sets free.
 
     Rivals go by their ``rank``. Returns how many moved, and who of all that were looked at waits
-    still.
+    still, those left out that are held and saw no neighbour move.
     """
+    _, _, cheapest, margin, _, pointer, neighbour, sign, _, _, _, _ = field
     labels, waiting, queued, listed = work.labels, work.waiting, work.queued, work.listed
-    some, count, moves = work.list, nodes.shape[0], 0
+    some, count, moves, held = work.list, nodes.shape[0], 0, work.held
     now, then, found_then = nodes, work.queue, np.empty(0, np.int8)
     for k in range(count):
-        some[k], listed[nodes[k]] = nodes[k], True
+        some[k], listed[nodes[k]], held[nodes[k]] = nodes[k], True, found[k] == HELD
     while now.shape[0] > 0:
         woken = 0
         for k in range(now.shape[0]):
@@ -178,22 +196,25 @@ def go(field, work, rank, nodes, found):  # type: ignore[no-untyped-def]
                 moves += moved
         rivals = now[found == RIVALLED]
         for i in rivals[np.argsort(rank[rivals])]:
-            if _unopposed(field.pointer, field.neighbour, field.sign, labels, i, field.cheapest[i]):
+            if _unopposed(pointer, neighbour, sign, labels, i, cheapest[i]):
                 moved, woken = _go(field, work, i, then, woken)
                 moves += moved
         now = then[:woken].copy()
-        for i in now:
+        if found_then.shape[0] < woken:
+            found_then = np.empty(woken, np.int8)
+        found = found_then[:woken]
+        for k in range(woken):
+            i = now[k]
             queued[i] = False
             if not listed[i]:
                 some[count], listed[i] = i, True
                 count += 1
-        if found_then.shape[0] < woken:
-            found_then = np.empty(woken, np.int8)
-        found = found_then[:woken]
-        look(field, work, now, 0, woken, found)
+            found[k] = _seen(cheapest, margin, pointer, neighbour, sign, labels, waiting, i)
     left = 0
     for i in some[:count]:
         listed[i], some[left] = False, i
+        if held[i]:
+            held[i], waiting[i], work.needed[i] = False, False, True
         left += waiting[i]
     return moves, some[:left].copy()
 
@@ -205,9 +226,9 @@ def _go(field, work, i, queue, woken):  # type: ignore[no-untyped-def]
     work.waiting[i] = False
     if work.labels[i] == cheapest[i]:
         return 0, woken
-    work.labels[i] = cheapest[i]
+    work.labels[i], work.moved[i] = cheapest[i], True
     return 1, _wake(pointer, neighbour, sign, cheapest, work.labels, work.waiting, work.queued,
-                    work.doubtful, work.stale, work.group, queue, woken, i)  # fmt: skip
+                    work.held, work.doubtful, work.stale, work.group, queue, woken, i)  # fmt: skip
 
 
 @exact
@@ -261,9 +282,9 @@ def decide(field, work, rank, contested):  # type: ignore[no-untyped-def]
     for k in np.argsort(-gain, kind="mergesort"):
         i = nodes[k]
         if wish[k] != labels[i] and not queued[i]:
-            labels[i] = wish[k]
+            labels[i], work.moved[i] = wish[k], True
             moves += 1
-            woken = _wake(pointer, neighbour, sign, cheapest, labels, waiting, queued,
+            woken = _wake(pointer, neighbour, sign, cheapest, labels, waiting, queued, work.held,
                           work.doubtful, work.stale, work.group, queue, woken, i)  # fmt: skip
     for i in queue[:woken]:
         queued[i] = False
@@ -324,8 +345,8 @@ def _best(table, row, cheapest, noise, pointer, neighbour, gap, labels, i, extra
 
 @inner_exact
 def _wake(  # type: ignore[no-untyped-def]
-    pointer, neighbour, sign, cheapest, labels, waiting, queued, doubtful, stale, group, queue,
-    woken, i,
+    pointer, neighbour, sign, cheapest, labels, waiting, queued, held, doubtful, stale, group,
+    queue, woken, i,
 ):  # fmt: skip
     """List those whom the move of a node concerns; return how many are listed.
 
@@ -343,7 +364,7 @@ def _wake(  # type: ignore[no-untyped-def]
         elif labels[j] == cheapest[j] and not doubtful[j]:
             continue
         if not queued[j]:
-            waiting[j] = queued[j] = True
+            waiting[j], queued[j], held[j] = True, True, False
             queue[woken] = j
             woken += 1
     return woken
@@ -360,12 +381,10 @@ def broken(left, right, sign, labels):  # type: ignore[no-untyped-def]
 
 
 @exact
-def broken_among(doubtful, pointer, neighbour, edge, sign, labels):  # type: ignore[no-untyped-def]
-    """Return the same, where only links between doubtful nodes can be so."""
+def broken_among(nodes, pointer, neighbour, edge, sign, labels):  # type: ignore[no-untyped-def]
+    """Return the same, where only links between some of the nodes can be so."""
     out, count = np.empty(edge.shape[0] // 2, np.uint32), 0
-    for i in range(labels.shape[0]):
-        if not doubtful[i]:
-            continue
+    for i in nodes:
         for at in range(pointer[i], pointer[i + 1]):
             j = neighbour[at]
             if i < j and _broken(sign[at], labels[i], labels[j]):

@@ -42,16 +42,18 @@ class Work(NamedTuple):
 
     Component c has the nodes members[starts[c] : starts[c + 1]]; ``group`` is the component of
     every node, -1 for none, ``component`` its must-link component whether movable or not.
-    ``needed`` are the nodes whose costs a look had to know. Only the links of ``doubtful`` nodes
-    can be broken. ``queue`` and ``list`` are room to write to; ``queued`` and ``listed`` nodes
-    stand there.
+    ``needed`` are the nodes whose costs a look had to know, ``moved`` those that were given another
+    label. Only the links of ``doubtful`` nodes can be broken; ``held`` ones were seen to stay.
+    ``queue`` and ``list`` are room to write to; ``queued`` and ``listed`` nodes stand there.
     """
 
     labels: Any
     waiting: Any
     needed: Any
+    moved: Any
     queued: Any
     listed: Any
+    held: Any
     doubtful: Any
     stale: Any
     starts: Any

@@ -56,16 +56,16 @@ class PlainState:
             table, place, cheapest, margin, noise, parts.pointer, parts.neighbour, sign[parts.edge],
             gap, since, np.ones(1), np.ones(1),
         )  # fmt: skip
-        waiting, needed, queued, listed, doubtful = np.zeros((5, n), dtype=bool)
+        waiting, needed, moved, queued, listed, held, doubtful = np.zeros((7, n), dtype=bool)
         stale = np.zeros(len(parts.starts) - 1, dtype=bool)
         self.work = Work(
-            np.empty(n, dtype=np.int32), waiting, needed, queued, listed, doubtful, stale,
-            parts.starts, parts.members, parts.group, parts.component, np.empty(n, dtype=np.uint32),
-            np.empty(n, dtype=np.uint32),
+            np.empty(n, dtype=np.int32), waiting, needed, moved, queued, listed, held, doubtful,
+            stale, parts.starts, parts.members, parts.group, parts.component,
+            np.empty(n, dtype=np.uint32), np.empty(n, dtype=np.uint32),
         )  # fmt: skip
         self.edges = (parts.left, parts.right, sign)
         self.broken = self._first = self.moved = np.empty(0, dtype=np.uint32)
-        self._before, self._known = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int64)
+        self._known = np.empty(0, dtype=np.int64)
 
     def restart(self, start: IntArray | None) -> None:
         """Begin with labels, or with none yet, and with the present costs of the source."""
@@ -76,8 +76,7 @@ class PlainState:
         elif start is not self._known:  # they are not those that were found last
             labels[:] = start
             self.broken = kernels.broken(*self.edges, labels)
-        self._before = labels.copy()
-        self.work.needed[:] = False
+        self.work.needed[:] = self.work.moved[:] = False
         if isinstance(self.source, CostsOnDemand):
             self._renew(self.source.costs)
         if start is not None:
@@ -90,13 +89,15 @@ class PlainState:
         """
         f, parts, labels = self.field, self.parts, self.work.labels
         args = (f.pointer, f.neighbour, parts.edge, f.sign, labels)
-        self.broken = kernels.broken_among(self.work.doubtful, *args)
-        self.moved = moved = _numbers(labels != self._before)
+        self.broken = kernels.broken_among(_numbers(self.work.doubtful), *args)
         if start is None:
-            start = self.labels
-        elif len(moved):
-            start = start.copy()
-            start[moved] = labels[moved]
+            start, self.moved = self.labels, np.arange(len(labels), dtype=np.uint32)
+        else:
+            moved = _numbers(self.work.moved)
+            self.moved = moved = moved[labels[moved] != start[moved]]
+            if len(moved):
+                start = start.copy()
+                start[moved] = labels[moved]
         self._known = start
         return start
 
@@ -128,7 +129,12 @@ class PlainState:
         return self.work.labels.astype(np.int64)
 
     def _begin(self) -> None:
-        self._first = kernels.begin(self.field, self.work, self.broken, *self.edges[:2])
+        """Let wait who is not content, the ends of broken edges among them, and components."""
+        work = self.work
+        np.not_equal(work.labels, self.field.cheapest, out=work.waiting)
+        kernels.doubt(work, self.broken, *self.edges[:2])
+        self._first = _numbers(work.waiting)
+        kernels.spoil(work, self._first)
 
     def know(self, contested: Numbers) -> None:
         """Ask for what is missing of the costs of contested nodes, of their links if they may move.
@@ -277,7 +283,7 @@ class PlainState:
             return False
         self.named = labels.copy()
         awake = node[kernels.slots(pointer, changed)]
-        self.work.waiting[awake] = True
+        self.work.waiting[awake] = self.work.moved[awake] = True
         group = self.work.group[awake]
         self.work.stale[group[group >= 0]] = True
         return True
