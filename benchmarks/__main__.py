@@ -11,6 +11,7 @@ from . import (
     files,
     growth,
     inference,
+    mapped,
     mixture,
     noise,
     peers,
@@ -31,6 +32,7 @@ REPORTS = {
     "mixture": mixture.report,
     "enforcement": enforcement.report,
     "small": small.report,
+    "mapped": mapped.report,
     "files": files.report,
     "peers": peers.report,
 }
@@ -51,6 +53,7 @@ def arguments():
         help="draws of constraints, for quality, noise, inference and enforcement (default 20)",
     )
     add("--limit", type=float, default=900.0, help="seconds a fit of a peer may take (default 900)")
+    add("--gigabytes", type=float, default=4.0, help="size of the file of mapped (default 4)")
     add("--data", type=Path, default=os.environ.get("LINKFIELD_DATA"),
         help="folder with real data: warm, inference (default: $LINKFIELD_DATA)")  # fmt: skip
     return parser.parse_args()
@@ -66,6 +69,7 @@ def main():
         data=None if args.data is None else Path(args.data),
         limit=args.limit,
         draws=args.draws or (1 if args.quick else 20),
+        gigabytes=args.gigabytes,
     )
     # Small differences between short fits need many of them.
     measure.FLOOR = 0.01 if settings.quick else 0.4

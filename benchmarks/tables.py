@@ -28,6 +28,8 @@ class Settings:
         Seconds after which a peer's fit is stopped.
     draws : int
         Draws of constraints, for ``quality`` and ``noise``.
+    gigabytes : float
+        The size of the file of ``mapped``.
     """
 
     quick: bool = False
@@ -37,6 +39,7 @@ class Settings:
     data: Path | None = None
     limit: float = 900.0
     draws: int = 20
+    gigabytes: float = 4.0
 
     def wants(self, name):
         """Say whether a case of this name is to be run."""
