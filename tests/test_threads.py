@@ -152,6 +152,18 @@ def test_joblib_threads_have_one_core_each() -> None:
     assert found == [1, 1]
 
 
+def test_cores_are_counted_once_and_only_for_several_pieces(monkeypatch: Any) -> None:
+    asked = []
+    monkeypatch.setattr("linkfield._threads._cores", lambda: asked.append(1) or 2)
+    with threadpool_limits(2), threads(None):
+        assert run(len, ["a"]) == [1]
+        assert share(lambda a, b: (a, b), 1) == [(0, 1)]
+        assert not asked
+        for _ in range(3):
+            assert run(len, ["a", "bc"]) == [1, 2]
+        assert asked == [1]
+
+
 # ---------------------------------------------------------------------------
 # running
 

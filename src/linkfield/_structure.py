@@ -89,7 +89,7 @@ class Structure:
         rank[self.visit] = np.arange(self.n_nodes)
         return rank
 
-    @property
+    @cached_property
     def n_blocks(self) -> int:
         """Number of blocks."""
         return int(self.block.max(initial=-1)) + 1

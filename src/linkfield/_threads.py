@@ -31,7 +31,13 @@ PARTS = (0.6, 0.3, 0.1)
 #: Products of so few numbers are made on one thread by every BLAS.
 FEW = 9_000
 
-_current: ContextVar[int] = ContextVar("linkfield_threads", default=1)
+
+def _one() -> int:
+    return 1
+
+
+#: Says how many threads there are for what runs here.
+_current: ContextVar[Callable[[], int]] = ContextVar("linkfield_threads", default=_one)
 
 
 @cache
@@ -49,15 +55,29 @@ def n_threads(n_jobs: int | None = None) -> int:
     allowed: environment variables such as OMP_NUM_THREADS, limits set by threadpoolctl and the
     share of a joblib worker all count. A number is joblib's ``n_jobs``.
     """
+    return _counter(n_jobs)()
+
+
+def _counter(n_jobs: int | None) -> Callable[[], int]:
+    """Return what says how many threads ``n_jobs`` means, under the limits that hold now.
+
+    joblib reads files to count the cores, which takes as long as many a step of a small fit: it
+    is asked once, and only when there is work for several threads.
+    """
     if n_jobs is not None:
-        return int(effective_n_jobs(n_jobs))
-    allowed = [library.num_threads for library in _controller().lib_controllers]
-    if _in_joblib_thread():
-        return 1
+        count = int(effective_n_jobs(n_jobs))
+        return lambda: count
+    allowed = max((library.num_threads for library in _controller().lib_controllers), default=1)
+    if allowed <= 1 or _in_joblib_thread():
+        return _one
+    return cache(lambda: max(1, min(_cores(), allowed)))
+
+
+def _cores() -> int:
+    """Return how many cores joblib gives to this process."""
     found = int(effective_n_jobs(-1))
-    if found > (os.cpu_count() or 1):  # those of a cluster that joblib runs on
-        found = cpu_count()
-    return max(1, min(found, max(allowed, default=1)))
+    # More than there are: those of a cluster that joblib runs on.
+    return cpu_count() if found > (os.cpu_count() or 1) else found
 
 
 def _in_joblib_thread() -> bool:
@@ -69,7 +89,7 @@ def _in_joblib_thread() -> bool:
 @contextmanager
 def threads(n_jobs: int | None) -> Iterator[None]:
     """Use so many threads for everything that runs inside."""
-    token = _current.set(n_threads(n_jobs))
+    token = _current.set(_counter(n_jobs))
     try:
         yield
     finally:
@@ -95,8 +115,8 @@ def run(function: Callable[[S], T], items: Sequence[S]) -> list[T]:
     The calling thread takes its share; each of the others is woken once, and all take the next
     item when they are done with one.
     """
-    size = min(_current.get(), len(items))
-    if size <= 1:
+    size = min(_current.get()(), len(items)) if len(items) > 1 else 1
+    if size == 1:
         return [function(item) for item in items]
     results: list[Any] = [None] * len(items)
     queue = iter(range(len(items)))  # next() on it is atomic
@@ -125,7 +145,7 @@ def share(function: Callable[[int, int], T], n: int) -> list[T]:
     They become smaller and smaller: a thread that was woken late takes less. For work whose result
     does not depend on where it is cut.
     """
-    size = _current.get()
+    size = _current.get()() if n > 1 else 1
     if size == 1 or n < 3 * size:
         return _in_pieces(function, n, max(1, min(n, size)))
     parts = [part / size for part in PARTS for _ in range(size)]

@@ -104,7 +104,7 @@ def distinct(positions: IntArray) -> IntArray:
         return np.unique(positions)
     seen = np.zeros(top, dtype=bool)
     seen[positions] = True
-    return np.flatnonzero(seen)
+    return seen.nonzero()[0]
 
 
 def places(among: IntArray, positions: IntArray) -> IntArray:
@@ -152,7 +152,9 @@ def unique_rows(columns: IntArray) -> tuple[IntArray, IntArray]:
         key = key * width[k] + columns[:, k]
     order = stable_order(key)
     key = key[order]
-    first = order[np.r_[True, key[1:] != key[:-1]]]
+    new = np.ones(len(key), dtype=bool)
+    np.not_equal(key[1:], key[:-1], out=new[1:])
+    first = order[new]
     return columns[first], first
 
 

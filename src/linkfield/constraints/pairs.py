@@ -265,7 +265,7 @@ class Constraints(KnownRows):
 
     def tied_rows(self) -> IntArray:
         """Return the rows that occur in any constraint, in ascending order."""
-        return normal.distinct(np.r_[self._pairs.ravel(), self._labels.rows])
+        return normal.distinct(np.concatenate([self._pairs.ravel(), self._labels.rows]))
 
     def _mentioned(self) -> IntArray:
         return self.tied_rows()

@@ -9,6 +9,7 @@ must-links join are one node of the field (maths.md 1.6).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,12 +76,12 @@ class Ties:
         """Number of tied rows."""
         return len(self.rows)
 
-    @property
+    @cached_property
     def n_nodes(self) -> int:
         """Number of nodes of the field."""
         return int(self.node.max(initial=-1)) + 1
 
-    @property
+    @cached_property
     def n_blocks(self) -> int:
         """Number of table blocks."""
         return int(self.block.max(initial=-1)) + 1
@@ -168,8 +169,8 @@ def tie(
     pairs, must, weight = _merged((ends, must, weight), explicit, blocks, table, w_e)
     hard_apart = _hard_label_pairs(scaled, closed)
     pairs = np.concatenate([pairs, hard_apart])
-    must = np.r_[must, np.zeros(len(hard_apart), bool)]
-    weight = np.r_[weight, np.full(len(hard_apart), np.inf)]
+    must = np.concatenate([must, np.zeros(len(hard_apart), bool)])
+    weight = np.concatenate([weight, np.full(len(hard_apart), np.inf)])
     block, block_pairs, row_blocks = blocks.tabled(table)
     return Ties(closed.rows, node, pairs, must, weight, block, block_pairs, row_blocks, w_e)
 
@@ -273,8 +274,8 @@ def _merged(
         covered = _in_tables(ends, must, blocks, table)
         weight = weight - np.where(covered, entailed_weight, 0.0)
     pairs = with_smaller_first(np.concatenate([ends, explicit[0]]))
-    kind = np.r_[must, explicit[1]]
-    weights = np.r_[weight, np.full(len(explicit[0]), entailed_weight)]
+    kind = np.concatenate([must, explicit[1]])
+    weights = np.concatenate([weight, np.full(len(explicit[0]), entailed_weight)])
     _, first = unique_rows(np.column_stack([pairs, kind]))
     first = first[weights[first] != 0.0]
     return pairs[first], kind[first], weights[first]

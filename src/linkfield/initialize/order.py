@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,13 @@ def canonical_keys(rows: Rows) -> FloatArray:
     Sorting by it puts the rows into an order that no shuffling, repetition or storage format of
     the data changes, so that random draws can be the same for all of them.
     """
-    direction = np.random.default_rng(20040822).normal(size=rows.shape[1])
-    return rows.projected(direction)
+    return rows.projected(_direction(rows.shape[1]))
+
+
+@lru_cache(maxsize=8)
+def _direction(n_features: int) -> FloatArray:
+    """Return the direction to project on, which is always the same."""
+    return np.random.default_rng(20040822).normal(size=n_features)
 
 
 def draw(weight: FloatArray, order: IntArray, uniform: FloatArray) -> IntArray:
