@@ -21,8 +21,9 @@ def draw(curves, path):
 
     size = (max(4.1 * len(curves), 8.2) + 0.6, 7.4)
     figure, panels = plt.subplots(2, len(curves), figsize=size, squeeze=False, sharex="col")
+    notes = []
     for found, (above, below) in zip(curves, panels.T, strict=True):
-        times(above, found)
+        notes.append((above, times(above, found)))
         memory(below, found)
     match_rows(panels)
     panels[0, 0].set_ylabel("time (seconds)")
@@ -34,12 +35,15 @@ def draw(curves, path):
         title=title, title_fontsize=9, fontsize=9,
     )  # fmt: skip
     figure.tight_layout(rect=(0, 0.08 if len(curves) > 2 else 0.13, 1, 1))
+    for panel, ends in notes:  # where they stand is known only now
+        write_notes(panel, ends)
     figure.savefig(path, dpi=130, format="png")
     plt.close(figure)
 
 
 def times(panel, found):
-    """Draw time an iteration and of a whole fit."""
+    """Draw time an iteration and of a whole fit; return what to write at the ends of the curves."""
+    notes = []
     x = np.array(found.axis.values, float)
     for part, style, what in (("iteration", "-", "an iteration"), ("fit", "--", "a whole fit")):
         for name, colour in COLOURS.items():
@@ -49,21 +53,37 @@ def times(panel, found):
                 x, np.where(y > 0, y, np.nan), style, color=colour, marker="o", markersize=5,
                 markerfacecolor=filled, label=f"{NAMES[name]}: {what}",
             )  # fmt: skip
-            end_note(panel, x, y, found.exponent((part, name)), colour)
+            slope, good = found.exponent((part, name)), np.flatnonzero(y > 0)
+            if len(good) and not np.isnan(slope):
+                notes.append(((x[good[-1]], y[good[-1]]), slope, colour))
     guide(panel, x, found)
     panel.set_title(f"growth in {found.axis.name}\n({found.axis.fixed})", fontsize=10)
     both_logarithmic(panel)
+    return notes
 
 
-def end_note(panel, x, y, slope, colour):
-    """Write the exponent to the right of a curve's end."""
-    good = np.flatnonzero(y > 0)
-    if len(good) and not np.isnan(slope):
-        text = f"{slope:.2f}".replace("-0.00", "0.00")
+def write_notes(panel, notes):
+    """Write exponents to the right of the ends of curves, apart from each other."""
+    points = 72 / panel.figure.dpi
+    height = [panel.transData.transform(end)[1] * points for end, _, _ in notes]
+    for (end, slope, colour), moved in zip(notes, apart(height) - height, strict=True):
         panel.annotate(
-            text, (x[good[-1]], y[good[-1]]), xytext=(6, 0), fontsize=8,
+            f"{slope:.2f}".replace("-0.00", "0.00"), end, xytext=(6, moved), fontsize=8,
             textcoords="offset points", va="center", color=colour,
         )  # fmt: skip
+
+
+def apart(heights, least=9.0):
+    """Return the heights, those of neighbours moved until ``least`` is between any two of them."""
+    order = np.argsort(heights, kind="stable")
+    moved = np.array(heights, float)[order]
+    for _ in range(50):
+        missing = np.maximum(least - np.diff(moved), 0.0) / 2
+        moved[1:] += missing
+        moved[:-1] -= missing
+    out = np.empty_like(moved)
+    out[order] = moved
+    return out
 
 
 def guide(panel, x, found):

@@ -24,8 +24,9 @@ Numbers = NDArray[np.uint32]
 #: Nodes that are inserted at a time where costs are worked out on demand.
 INSERTED = 32_768
 
-#: So many nodes are worth waking threads for.
-MANY = 3_000
+#: So many nodes are worth waking threads for, so many components that are asked whether there is
+#: hope, and so many whose members' costs and links are looked at.
+MANY, MANY_HOPES, MANY_COMPONENTS = 1_200, 3_000, 500
 
 #: So often gaps are known by bounds on their change, until all are forgotten.
 EPOCHS = 256
@@ -224,13 +225,13 @@ class PlainState:
         moves, left = kernels.go(self.field, self.work, self.rank, nodes, found)
         return int(moves), left[self._found(kernels.resist, left)]
 
-    def _look(self, kernel: Any, some: Numbers, *found: NDArray[Any]) -> None:
+    def _look(self, kernel: Any, some: Numbers, *found: NDArray[Any], many: int = MANY) -> None:
         """Look at nodes or components, which changes no label, on all threads if they are many."""
 
         def look(first: int, last: int) -> None:
             kernel(self.field, self.work, some, first, last, *found)
 
-        if len(some) >= MANY:
+        if len(some) >= many:
             share(look, len(some))
         elif len(some):
             look(0, len(some))
@@ -238,24 +239,24 @@ class PlainState:
     def sweep_components(self) -> int:
         some = _numbers(self.work.stale)
         self.work.stale[some] = False
-        some = some[self._found(components.hopeful, some)]
+        some = some[self._found(components.hopeful, some, MANY_HOPES)]
         if len(some) == 0:
             return 0
         members = self._members(some)
         self.work.needed[members] = True
         self.know_labels(members)
-        some = some[self._found(components.loose, some)]
+        some = some[self._found(components.loose, some, MANY_COMPONENTS)]
         if len(some) == 0:
             return 0
         self.know_links(self._members(some))
         wish, gain = np.empty(len(some), dtype=np.int32), np.empty(len(some))
-        self._look(components.wishes, some, wish, gain)
+        self._look(components.wishes, some, wish, gain, many=MANY_COMPONENTS)
         return int(components.move(self.field, self.work, some, wish, gain))
 
-    def _found(self, kernel: Any, some: Numbers) -> NDArray[np.bool_]:
+    def _found(self, kernel: Any, some: Numbers, many: int = MANY) -> NDArray[np.bool_]:
         """Return of which nodes or components a look finds what it asks for."""
         found = np.empty(len(some), dtype=bool)
-        self._look(kernel, some, found)
+        self._look(kernel, some, found, many=many)
         return found
 
     def _members(self, some: Numbers) -> Numbers:
