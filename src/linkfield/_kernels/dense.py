@@ -67,13 +67,12 @@ def _settle(terms, chunk, m, index, best, second, label, own, bound, labels, mov
 
 
 @inner_exact
-def _tied_in(rows, first, m, which, rank):  # type: ignore[no-untyped-def]
-    """Write down which rows of m in a row are tied, and as which of the tied rows.
+def _tied_in(rows, t, first, m, which, rank):  # type: ignore[no-untyped-def]
+    """Write down which of m rows from ``first`` on are tied, and as which of the tied rows.
 
-    Returns how many.
+    The tied rows are those from the t-th on. Returns how many.
     """
-    t = np.searchsorted(rows, first)
-    count = np.searchsorted(rows, first + m) - t
+    count = np.searchsorted(rows[t : t + m], first + m)
     for k in range(count):
         which[k], rank[k] = rows[t + k] - first, t + k
     return count
@@ -103,35 +102,37 @@ def _note_tied(  # type: ignore[no-untyped-def]
 
 @inner
 def _note_many_tied(  # type: ignore[no-untyped-def]
-    ceiling, longest, epsilon, off, m, count, which, rank, index, best, second, label, weight, room,
+    ceiling, longest, epsilon, off, m, first, t, count, which, best, second, label, weight, room,
     cheapest, margin,
 ):  # fmt: skip
-    """Do the same where most rows of the chunk are tied, and a bound on their lengths is known.
+    """Do the same for rows from ``first`` on, many of them tied, of which a bound is known.
 
     Margins of all rows, several at a time, come sooner than those of the tied ones, one by one.
     """
     noise = 8.0 * epsilon * (longest + ceiling) + 2.0 * off
     for c in range(m):
-        room[c] = certain_margin(best[c], second[c], weight[index[c]], epsilon, noise)
+        room[c] = certain_margin(best[c], second[c], weight[first + c], epsilon, noise)
     for k in range(count):
-        c, t = which[k], rank[k]
-        cheapest[t], margin[t] = label[c], room[c]
+        row = np.uint64(which[k])  # has no sign: nobody asks whether it counts from the end
+        cheapest[t + k], margin[t + k] = label[row], room[row]
 
 
 @inner_exact
-def _want(count, which, rank, index, chunk, slot, wanted, into, kept, n_wanted):  # type: ignore[no-untyped-def]
+def _want(count, which, rank, index, chunk, slot, listed, wanted, into, kept, n_wanted):  # type: ignore[no-untyped-def]
     """List the tied rows of a chunk that have to write down all their costs, and where.
 
     They are copied while they are at hand. Returns how many are listed by now.
     """
-    for k in range(count):
-        if slot[rank[k]] < 0:
-            continue
-        wanted[n_wanted], into[n_wanted] = index[which[k]], slot[rank[k]]
+    some = 0
+    for k in range(count):  # without a branch: nobody could foretell it
+        listed[some] = k
+        some += slot[rank[k]] >= 0
+    for s in range(some):
+        k = listed[s]
+        wanted[n_wanted + s], into[n_wanted + s] = index[which[k]], slot[rank[k]]
         for m in range(chunk.shape[1]):
-            kept[n_wanted, m] = chunk[which[k], m]
-        n_wanted += 1
-    return n_wanted
+            kept[n_wanted + s, m] = chunk[which[k], m]
+    return n_wanted + some
 
 
 @inner
@@ -231,13 +232,14 @@ def assign(  # type: ignore[no-untyped-def]
     room, own = np.empty(room_for(terms.psi.shape[0]), X.dtype), np.empty(CHUNK, X.dtype)
     best, second = np.empty(CHUNK, X.dtype), np.empty(CHUNK, X.dtype)
     label, bound = np.empty(CHUNK, np.int32), np.zeros(CHUNK, np.bool_)
-    margins, some = np.empty(CHUNK), window()
+    margins, listed, some = np.empty(CHUNK), np.empty(CHUNK, np.int64), window()
     # Rows whose costs are wanted wait here until a chunk of them might be full.
     wanted, into, n_wanted = np.empty(2 * CHUNK, np.int64), np.empty(2 * CHUNK, np.int64), 0
     kept = np.empty((2 * CHUNK if tied.slot.shape[0] > 0 else 0, d), X.dtype)
     for b in range(first, last):
         at, end, changed, seen, doubts = edges[b], edges[b + 1], 0, 0, 0
         keep, test = (probe.keep, probe.test) if b == 0 else (bounds.keep, bounds.test)
+        t = np.searchsorted(tied.rows, at)
         while at < end:
             if test:
                 at, m, n_tied = unsure_rows(
@@ -261,11 +263,11 @@ def assign(  # type: ignore[no-untyped-def]
             seen += m
             bound[:m] = False
             if not test:
-                n_tied = _tied_in(tied.rows, index[0], m, which, rank)
+                n_tied = _tied_in(tied.rows, t, index[0], m, which, rank)
             if n_tied > 0:
                 for k in range(n_tied):
                     bound[which[k]] = True
-                if 4 * n_tied < m or terms.directional or terms.longest < 0:
+                if test or 4 * n_tied < m or terms.directional or terms.longest < 0:
                     _note_tied(
                         terms.theta, terms.directional, terms.ceiling, terms.longest,
                         terms.epsilon, terms.off, n_tied, which, rank, index, chunk, best, second,
@@ -273,13 +275,14 @@ def assign(  # type: ignore[no-untyped-def]
                     )  # fmt: skip
                 else:
                     _note_many_tied(
-                        terms.ceiling, terms.longest, terms.epsilon, terms.off, m, n_tied, which,
-                        rank, index, best, second, label, weight, margins, tied.cheapest,
+                        terms.ceiling, terms.longest, terms.epsilon, terms.off, m, index[0], t,
+                        n_tied, which, best, second, label, weight, margins, tied.cheapest,
                         tied.margin,
                     )  # fmt: skip
                 if tied.slot.shape[0] > 0:
-                    n_wanted = _want(n_tied, which, rank, index, chunk, tied.slot, wanted, into,
-                                     kept, n_wanted)  # fmt: skip
+                    n_wanted = _want(n_tied, which, rank, index, chunk, tied.slot, listed, wanted,
+                                     into, kept, n_wanted)  # fmt: skip
+                t += n_tied
             n_moved = _settle(
                 terms, chunk, m, index, best, second, label, own, bound, labels, moved
             )  # fmt: skip
