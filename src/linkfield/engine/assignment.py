@@ -245,18 +245,20 @@ class Assignment:
         self._tied_labels = tied_labels
         self.changed += len(moved)
         self.moved += len(moved)
-        self.labels[tied[moved]] = tied_labels[moved]
         if self.engine.compiled(metric) is None:
+            self.labels[tied[moved]] = tied_labels[moved]
             self.stats = self.engine.statistics(self.labels, metric)
         else:
-            self._enter(tied[moved], before[moved], tied_labels[moved], metric)
+            from .._kernels.lists import relabelled
+
+            rows, old, new = relabelled(tied, before, tied_labels, moved, self.labels)
+            self._enter(rows, old, new, metric)
 
     def _enter(self, rows: IntArray, old: IntArray, new: IntArray, metric: Metric) -> None:
         """Move rows from one cluster's sums to another's."""
         engine, compiled = self.engine, self.engine.compiled(metric)
         assert compiled is not None and self.stats is not None
         theta = lengths_of(engine.distortion, metric, engine.rows.dtype)
-        new = np.ascontiguousarray(new)
 
         def transfer(stats: Statistics, first: int, last: int) -> Statistics:
             compiled.passes.transfer(

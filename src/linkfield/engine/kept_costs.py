@@ -47,8 +47,9 @@ class KeptCosts:
         if len(self._slot) == 0 and len(rows):
             self._slot = np.full(self.n_tied, -1, dtype=np.int32)
         if len(self._slot):
-            self._slot[self.rows] = -1
-            self._slot[rows] = np.arange(len(rows))
+            from .._kernels.lists import renumber
+
+            renumber(self._slot, self.rows, rows)
         self.rows = rows
 
     def renewed(self) -> tuple[Int32Array, FloatArray, FloatArray]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._kernels.asking import STEPS, ask_for
 from .._kernels.compiling import exact, inner_exact
+from ._asking import ask_for_links, ask_for_neighbours, ask_for_node
 from ._plain_field import GAIN, WIDER
 
 __all__ = ["hopeful", "loose", "move", "wishes"]
@@ -92,15 +93,29 @@ def hopeful(field, work, some, first, last, found):  # type: ignore[no-untyped-d
         )  # fmt: skip
 
 
+@inner_exact
+def _ask_ahead(field, work, some, k, last):  # type: ignore[no-untyped-def]
+    """Ask for what the first two nodes of the components behind the k-th of a list will need."""
+    labels, members, starts = work.labels, work.members, work.starts
+    ask_for(members, starts[some[min(k + 4 * STEPS, last - 1)]])
+    later = starts[some[min(k + 3 * STEPS, last - 1)]]
+    ask_for_node(field, labels, members[later])
+    ask_for_node(field, labels, members[later + 1])
+    later = starts[some[min(k + 2 * STEPS, last - 1)]]
+    ask_for_links(field, members[later])
+    ask_for_links(field, members[later + 1])
+    later = starts[some[min(k + STEPS, last - 1)]]
+    ask_for_neighbours(field, labels, members[later])
+    ask_for_neighbours(field, labels, members[later + 1])
+
+
 @exact
 def loose(field, work, some, first, last, found):  # type: ignore[no-untyped-def]
     """Find out of components of known costs whether what their links cost at present matters."""
     table, place, _, _, _, pointer, neighbour, _, gap, since, least, most = field
     sums = np.empty(table.shape[1])
     for k in range(first, last):
-        later = work.starts[some[min(k + STEPS, last - 1)]]
-        ask_for(table, place[work.members[later]])
-        ask_for(table, place[work.members[later + 1]])
+        _ask_ahead(field, work, some, k, last)
         c = some[k]
         found[k] = not _held(
             table, place, pointer, neighbour, gap, since, least, most, work.labels,

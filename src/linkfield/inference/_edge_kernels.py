@@ -18,27 +18,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._kernels.asking import STEPS, ask_for
 from .._kernels.compiling import exact, inner_exact
+from ._asking import ask_ahead
+from ._frame_kernels import is_broken
 from ._plain_field import GAIN, WIDER, PlainField, Work
 
 # PlainField and Work stood here: numba's caches of that time look for them under these names.
 __all__ = [
     "PlainField",
     "Work",
-    "broken",
-    "broken_among",
     "decide",
-    "doubt",
     "energy",
     "go",
-    "insert",
     "let_go",
     "look",
     "margins",
     "resist",
     "slots",
-    "spoil",
 ]
 
 #: What a look finds: a node that is opposed, one that can go, one that can unless a rival does,
@@ -77,62 +73,13 @@ def margins(table, noise):  # type: ignore[no-untyped-def]
     return out
 
 
-@exact
-def insert(field, labels, order):  # type: ignore[no-untyped-def]
-    """Label the nodes one after the other; those without a label do not count."""
-    pointer, neighbour, gap = field.pointer, field.neighbour, field.gap
-    extra = np.zeros(field.table.shape[1])
-    for i in order:
-        unary = field.table[field.place[i]]
-        for at in range(pointer[i], pointer[i + 1]):
-            other = labels[neighbour[at]]
-            if other >= 0:
-                extra[other] += gap[at]
-        best, low = 0, unary[0] + extra[0]
-        for h in range(1, extra.shape[0]):
-            value = unary[h] + extra[h]
-            if value < low:
-                best, low = h, value
-        for at in range(pointer[i], pointer[i + 1]):
-            other = labels[neighbour[at]]
-            if other >= 0:
-                extra[other] = 0.0
-        labels[i] = best
-
-
 @inner_exact
 def _unopposed(pointer, neighbour, sign, labels, i, label):  # type: ignore[no-untyped-def]
     """Say whether every link of a node is as it should be if the node has some label."""
     opposed = False
     for at in range(pointer[i], pointer[i + 1]):  # to the end: nobody could foretell an earlier one
-        opposed |= _broken(sign[at], labels[neighbour[at]], label)
+        opposed |= is_broken(sign[at], labels[neighbour[at]], label)
     return not opposed
-
-
-@inner_exact
-def _broken(sign, a, b):  # type: ignore[no-untyped-def]
-    """Say whether an edge between two labels is in the dearer of its two states."""
-    return sign == (1 if a == b else -1)
-
-
-@exact
-def doubt(work, broken, left, right):  # type: ignore[no-untyped-def]
-    """Let the ends of broken edges wait, and nobody else be doubtful."""
-    waiting, doubtful = work.waiting, work.doubtful
-    doubtful[:] = False
-    for e in broken:
-        waiting[left[e]] = doubtful[left[e]] = True
-        waiting[right[e]] = doubtful[right[e]] = True
-
-
-@exact
-def spoil(work, nodes):  # type: ignore[no-untyped-def]
-    """Let the components of some nodes be stale, and no others."""
-    stale, group = work.stale, work.group
-    stale[:] = False
-    for i in nodes:
-        if group[i] >= 0:
-            stale[group[i]] = True
 
 
 @inner_exact
@@ -149,7 +96,7 @@ def _seen(cheapest, margin, pointer, neighbour, sign, labels, waiting, i):  # ty
         return OPPOSED
     for at in range(pointer[i], pointer[i + 1]):
         j = neighbour[at]
-        rivalled |= _broken(sign[at], cheapest[j], wish) & waiting[j]
+        rivalled |= is_broken(sign[at], cheapest[j], wish) & waiting[j]
     return RIVALLED if rivalled else FREE
 
 
@@ -163,10 +110,7 @@ def look(field, work, nodes, first, last, found):  # type: ignore[no-untyped-def
     labels, extra = work.labels, np.zeros(table.shape[1])
     for k in range(first, last):
         i = nodes[k]
-        later = nodes[min(k + STEPS, last - 1)]
-        ask_for(table, place[later])
-        ask_for(gap, pointer[later])
-        ask_for(neighbour, pointer[later])
+        ask_ahead(field, labels, nodes, k, last)
         found[k] = _seen(cheapest, margin, pointer, neighbour, sign, labels, work.waiting, i)
         if found[k] == OPPOSED and place[i] >= 0 and _held(
             table, place[i], margin[i], pointer, neighbour, gap, since, least, most, labels, i,
@@ -238,9 +182,7 @@ def resist(field, work, nodes, first, last, contested):  # type: ignore[no-untyp
     extra = np.zeros(table.shape[1])
     for k in range(first, last):
         i = nodes[k]
-        later = nodes[min(k + STEPS, last - 1)]
-        ask_for(table, place[later])
-        ask_for(gap, pointer[later])
+        ask_ahead(field, work.labels, nodes, k, last)
         work.needed[i] = True
         contested[k] = place[i] < 0 or not _held(
             table, place[i], margin[i], pointer, neighbour, gap, since, least, most, work.labels,
@@ -274,7 +216,7 @@ def decide(field, work, rank, contested):  # type: ignore[no-untyped-def]
     wish, gain = np.empty(nodes.shape[0], np.int32), np.zeros(nodes.shape[0])
     for k in range(nodes.shape[0]):
         i = nodes[k]
-        ask_for(table, place[nodes[min(k + STEPS, nodes.shape[0] - 1)]])
+        ask_ahead(field, labels, nodes, k, nodes.shape[0])
         waiting[i], wish[k] = False, labels[i]
         if since[i] == present:
             wish[k], gain[k] = _best(table, place[i], cheapest[i], noise[i], pointer, neighbour,
@@ -359,7 +301,7 @@ def _wake(  # type: ignore[no-untyped-def]
         j = neighbour[at]
         if group[j] >= 0:
             stale[group[j]] = True
-        if _broken(sign[at], labels[j], mine):
+        if is_broken(sign[at], labels[j], mine):
             doubtful[i] = doubtful[j] = True
         elif labels[j] == cheapest[j] and not doubtful[j]:
             continue
@@ -368,29 +310,6 @@ def _wake(  # type: ignore[no-untyped-def]
             queue[woken] = j
             woken += 1
     return woken
-
-
-@exact
-def broken(left, right, sign, labels):  # type: ignore[no-untyped-def]
-    """Return the edges that are in the dearer of their two states, in order."""
-    out, count = np.empty(left.shape[0], np.uint32), 0
-    for e in range(left.shape[0]):
-        out[count] = e
-        count += _broken(sign[e], labels[left[e]], labels[right[e]])
-    return out[:count].copy()
-
-
-@exact
-def broken_among(nodes, pointer, neighbour, edge, sign, labels):  # type: ignore[no-untyped-def]
-    """Return the same, where only links between some of the nodes can be so."""
-    out, count = np.empty(edge.shape[0] // 2, np.uint32), 0
-    for i in nodes:
-        for at in range(pointer[i], pointer[i + 1]):
-            j = neighbour[at]
-            if i < j and _broken(sign[at], labels[i], labels[j]):
-                out[count] = edge[at]
-                count += 1
-    return np.sort(out[:count])
 
 
 @exact

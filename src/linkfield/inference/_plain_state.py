@@ -11,6 +11,7 @@ from .._threads import share
 from ..field import PottsField
 from . import _component_kernels as components
 from . import _edge_kernels as kernels
+from . import _frame_kernels as frame
 from ._chain_kernels import missing_in_chains, swap
 from ._plain_field import PlainField, Work
 from ._relabel_kernels import rename, restive
@@ -76,7 +77,7 @@ class PlainState:
             labels[:] = -1
         elif start is not self._known:  # they are not those that were found last
             labels[:] = start
-            self.broken = kernels.broken(*self.edges, labels)
+            self.broken = frame.broken(*self.edges, labels)
         self.work.needed[:] = self.work.moved[:] = False
         if isinstance(self.source, CostsOnDemand):
             self._renew(self.source.costs)
@@ -90,15 +91,12 @@ class PlainState:
         """
         f, parts, labels = self.field, self.parts, self.work.labels
         args = (f.pointer, f.neighbour, parts.edge, f.sign, labels)
-        self.broken = kernels.broken_among(_numbers(self.work.doubtful), *args)
+        self.broken = frame.broken_among(_numbers(self.work.doubtful), *args)
         if start is None:
             start, self.moved = self.labels, np.arange(len(labels), dtype=np.uint32)
         else:
-            moved = _numbers(self.work.moved)
-            self.moved = moved = moved[labels[moved] != start[moved]]
-            if len(moved):
-                start = start.copy()
-                start[moved] = labels[moved]
+            self.moved, new = frame.taken_over(_numbers(self.work.moved), labels, start)
+            start = new if len(self.moved) else start
         self._known = start
         return start
 
@@ -112,12 +110,12 @@ class PlainState:
             least, most = np.ones((2, len(f.most) + 1))
             least[:-1], most[:-1] = f.least * costs.drift[0], f.most * costs.drift[1]
             f = f._replace(least=least, most=most)
-        f.place[:] = -1
         self.field = f = f._replace(cheapest=costs.cheapest, margin=costs.margin)
         if costs.nodes is None or costs.table is None or costs.noise is None:
+            f.place[:] = -1
             return
         self.field, self.used = f._replace(table=costs.table), len(costs.nodes)
-        f.place[costs.nodes], f.noise[costs.nodes] = np.arange(self.used), costs.noise
+        frame.know_again(self.field, costs.nodes, costs.noise)
 
     @property
     def needed(self) -> NDArray[np.int32]:
@@ -131,11 +129,7 @@ class PlainState:
 
     def _begin(self) -> None:
         """Let wait who is not content, the ends of broken edges among them, and components."""
-        work = self.work
-        np.not_equal(work.labels, self.field.cheapest, out=work.waiting)
-        kernels.doubt(work, self.broken, *self.edges[:2])
-        self._first = _numbers(work.waiting)
-        kernels.spoil(work, self._first)
+        self._first = frame.begin(self.field, self.work, self.broken, *self.edges[:2])
 
     def know(self, contested: Numbers) -> None:
         """Ask for what is missing of the costs of contested nodes, of their links if they may move.
@@ -186,15 +180,15 @@ class PlainState:
     def insert(self, order: IntArray) -> None:
         nodes, labels = self.visit[order].astype(np.uint32), self.work.labels
         if isinstance(self.source, PottsField):
-            kernels.insert(self.field, labels, nodes)
+            frame.insert(self.field, labels, nodes)
         else:
             for first in range(0, len(nodes), INSERTED):
                 some = nodes[first : first + INSERTED]
                 self.know_labels(some)
                 self.know_links(some)
-                kernels.insert(self.field, labels, some)
+                frame.insert(self.field, labels, some)
                 self.field.place[some], self.used = -1, 0  # not needed any more
-        self.broken = kernels.broken(*self.edges, labels)
+        self.broken = frame.broken(*self.edges, labels)
         self._begin()
 
     def sweep(self, start: int, more: int) -> tuple[int, bool]:
