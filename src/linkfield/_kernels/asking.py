@@ -28,12 +28,12 @@ def _ask_for(typingctx, X, row):  # type: ignore[no-untyped-def]
     signature = types.void(X, types.int64)
 
     def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        kind, size = signature.args[0], signature.args[0].dtype.bitwidth // 8
+        kind = signature.args[0]
         data = data_of(context, builder, kind, args[0])
         if kind.ndim == 1:
             prefetch(builder, builder.gep(data, [args[1]]))
             return context.get_dummy_value()
-        d = shape_of(context, builder, kind, args[0])[1]
+        size, d = kind.dtype.bitwidth // 8, shape_of(context, builder, kind, args[0])[1]
         start, most = builder.gep(data, [builder.mul(args[1], d)]), constant(MOST // size)
         stop = builder.select(builder.icmp_signed("<", d, most), d, most)
         with loop(builder, constant(0), stop, constant(LINE // size)) as (m, _):

@@ -54,9 +54,13 @@ def dense_gaps(X, i, j, must, weight, pairs, a, top, first, last, out):  # type:
     With φ = Σ a (x_i − x_j)² that is −w φ of a must-link, w (top − φ) of a cannot-link.
     """
     for k in range(first, last):
-        later = pairs[min(k + STEPS, last - 1)]
-        ask_for(X, i[later])
-        ask_for(X, j[later])
+        far, near = pairs[min(k + 2 * STEPS, last - 1)], pairs[min(k + STEPS, last - 1)]
+        ask_for(i, far)
+        ask_for(j, far)
+        ask_for(must, far)
+        ask_for(weight, far)
+        ask_for(X, i[near])
+        ask_for(X, j[near])
         e = pairs[k]
         phi = _square(X, i[e], j[e], a)
         out[k] = -weight[e] * phi if must[e] else weight[e] * max(top - phi, 0.0)
