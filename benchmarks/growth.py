@@ -1,11 +1,12 @@
-"""How time and memory grow with rows, features, clusters and pairs, beside scikit-learn.
+"""How time and memory grow with rows, features, clusters and knowledge, beside scikit-learn.
 
 Every point is measured like those of ``speed``: candidates in turn, an iteration by differences, a
 whole fit with 22 iterations. An exponent is the slope of a straight line through the points by
 least squares, both scales logarithmic; time per iteration that is linear with a fixed cost gives
-less than 1, so the slope between the points of the last decade stands beside it. For pairs, the
-part that comes on top of a fit without pairs has an exponent of its own: it is taken over the
-points where it is more than ``VISIBLE`` of that fit, below which it drowns in noise.
+less than 1, so the slope between the points of the last decade stands beside it. For pairs and
+labelled rows, the part that comes on top of a fit without them has an exponent of its own: it is
+taken over the points where it is more than ``VISIBLE`` of that fit, below which it drowns in noise.
+Whole fits with labels begin in another way, most often sooner, so nothing is subtracted from them.
 """
 
 from dataclasses import dataclass, field
@@ -26,14 +27,26 @@ BAR, VISIBLE, MAX_ITER = 1.1, 0.05, 22
 
 @dataclass(frozen=True)
 class Axis:
-    """What grows: its name, values, the data (and pairs) of a value, and the exponent allowed."""
+    """What grows: its name, values, the data of a value, and the exponent allowed.
+
+    ``knowledge`` names what the values are numbers of, if that is what a fit is told.
+    """
 
     name: str
     values: tuple
     data: callable
     fixed: str
-    pairs: callable = lambda value: 0
+    knowledge: str | None = None
     bar: float | None = None
+
+    def told(self, value):
+        """Return how much of which knowledge a fit has."""
+        return {} if self.knowledge is None else {self.knowledge: value}
+
+    @property
+    def parts_on_top(self):
+        """The times from which those without knowledge can be subtracted."""
+        return {"pairs": ("iteration", "fit"), "labelled": ("iteration",)}.get(self.knowledge, ())
 
 
 @dataclass
@@ -63,7 +76,7 @@ class Curve:
 
 
 def axes(quick):
-    """Return the four axes."""
+    """Return the five axes."""
     n, m = (2_000, 2_000) if quick else (1_000_000, 100_000)
     return [
         Axis("rows", (500, 1_000, 2_000) if quick
@@ -75,22 +88,25 @@ def axes(quick):
              lambda v: Dense(m, 16, v), f"{short(m)} rows, d 16"),
         Axis("pairs", (50, 200, 800) if quick
              else (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000),
-             lambda v: Dense(n, 16, 10), f"{short(n)} rows, d 16, K 10", lambda v: v, BAR),
+             lambda v: Dense(n, 16, 10), f"{short(n)} rows, d 16, K 10", "pairs", BAR),
+        Axis("labelled rows", (50, 200, 800) if quick
+             else (1_000, 3_000, 10_000, 30_000, 100_000),
+             lambda v: Dense(n, 16, 10), f"{short(n)} rows, d 16, K 10", "labelled", BAR),
     ]  # fmt: skip
 
 
-def candidates(pairs, y):
-    """Return {name: (told, fit)}; with pairs also the fit without them."""
-    told = fits.knowledge(y, pairs)
+def candidates(amount, y):
+    """Return {name: (told, fit)}; with knowledge also the fit without it."""
+    told = fits.knowledge(y, **amount)
     found = {"linkfield": (told, fits.linkfield), "lloyd": ({}, fits.lloyd)}
-    return {**found, "without": ({}, fits.linkfield)} if pairs else found
+    return {**found, "without": ({}, fits.linkfield)} if amount else found
 
 
-def timed(data, pairs, rounds):
-    """Return the times of an iteration and of a whole fit."""
+def timed(data, amount, rounds):
+    """Return the times of an iteration and of a whole fit that is told so much."""
     X, y = data.make()
     centres = start_centres(X, data.K)
-    runs = candidates(pairs, y)
+    runs = candidates(amount, y)
     steps = {
         name: fits.counted(fit, X, data.K, centres, told) for name, (told, fit) in runs.items()
     }
@@ -102,7 +118,7 @@ def timed(data, pairs, rounds):
 
 
 def extra(times):
-    """Return what pairs add to a time, or nan where that is lost in the noise."""
+    """Return what knowledge adds to a time, or nan where that is lost in the noise."""
     if not {"linkfield", "without"} <= set(times.rounds):
         return np.nan
     more = np.subtract(times.rounds["linkfield"], times.rounds["without"])
@@ -114,21 +130,22 @@ def curve(axis, settings):
     """Measure one axis."""
     found = Curve(axis)
     for value in axis.values:
-        data, pairs = axis.data(value), axis.pairs(value)
+        data, amount = axis.data(value), axis.told(value)
         progress(f"growth in {axis.name}: {value:,}")
-        times = dict(zip(("iteration", "fit"), timed(data, pairs, settings.rounds), strict=True))
+        times = dict(zip(("iteration", "fit"), timed(data, amount, settings.rounds), strict=True))
         for part, measured in times.items():
             for name in ("linkfield", "lloyd"):
                 known = name in measured.rounds
                 found.add((part, name), measured.seconds(name).median if known else np.nan)
-            if pairs:
+            if part in axis.parts_on_top:
                 found.add((part, "extra"), extra(measured))
         found.watches.append(max((t.watch for t in times.values()), key=lambda w: w.others))
         for name in ("linkfield", "lloyd"):
             if settings.quick and (axis.name != "rows" or value == axis.values[1]):
                 found.add(("memory", name), np.nan)
                 continue
-            peak = peak_memory(data, name, pairs if name == "linkfield" else 0, max_iter=3)
+            told = amount if name == "linkfield" else {}
+            peak = peak_memory(data, name, **told, max_iter=3)
             found.add(("memory", name), peak.extra / MB)
     return found
 
@@ -143,9 +160,8 @@ def points_table(found):
     axis, names = found.axis, ("linkfield", "lloyd")
     head = [axis.name, *(f"{part}, {name}" for part in ("iteration", "fit") for name in names)]
     keys = [(part, name) for part in ("iteration", "fit") for name in names]
-    if ("iteration", "extra") in found.points:
-        head += ["iteration, what pairs add", "fit, what pairs add"]
-        keys += [("iteration", "extra"), ("fit", "extra")]
+    head += [f"{part}, what {axis.name} add" for part in axis.parts_on_top]
+    keys += [(part, "extra") for part in axis.parts_on_top]
     head += [*(f"extra peak memory, {name}" for name in names), OTHERS]
     rows = []
     for i, value in enumerate(axis.values):
@@ -164,7 +180,7 @@ def exponents_table(curves, settings):
                 if (part, name) not in found.points:
                     continue
                 slope = found.exponent((part, name))
-                about = what if name == "linkfield" else f"{what}, what pairs add"
+                about = what if name == "linkfield" else f"{what}, what they add"
                 said = shown(slope, "{:.2f}".format)
                 if not np.isnan(slope):
                     said = judged(said, slope, found.axis.bar, settings, quiet=found.quiet)

@@ -9,6 +9,7 @@ LABELS = {
     "features": "features d",
     "clusters": "clusters K",
     "pairs": "must- and cannot-links",
+    "labelled rows": "labelled rows",
 }
 
 

@@ -1,0 +1,97 @@
+"""What a pass notes of a tied row does not depend on how many others are tied, or wanted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from linkfield._kernels.lists import relabelled, renumber
+from linkfield._rows import pieces
+from linkfield.distortions import METRICS, SquaredEuclidean
+from linkfield.engine import ArrayEngine, Assignment
+from linkfield.estimation import Model
+
+K, N, D = 5, 1_300, 7
+seeds = st.integers(0, 2**32 - 1)
+
+
+class Blocks(ArrayEngine):
+    """The same engine with blocks that are no whole chunks."""
+
+    def blocks(self, result: int = 0) -> list[slice]:
+        return list(pieces(len(self.rows), 700))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@settings(max_examples=15)
+@given(seed=seeds)
+def test_few_and_many_tied_rows_are_noted_alike(dtype: Any, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    distortion = SquaredEuclidean()
+    rows = distortion.rows(rng.normal(size=(N, D)).astype(dtype))
+    reach = np.abs(rows.range()).max(axis=0)
+    weight, many = rng.uniform(0.1, 2.0, N), rng.random(N) < 0.8
+    few = many & (rng.random(N) < 0.1)
+    standings = []
+    for tied in (many, few):
+        engine = Blocks(rows, weight, ~tied, distortion, K, reach=reach)
+        standings.append(Assignment(engine, np.full(N, -1)))
+    model = Model(rng.normal(size=(K, D)), METRICS["diagonal"](rng.uniform(0.3, 3.0, D)))
+    for standing in standings:
+        standing.assign(model, np.zeros(K))
+    both = few[many]
+    np.testing.assert_array_equal(standings[0].cheapest[both], standings[1].cheapest)
+    np.testing.assert_array_equal(standings[0].margin[both], standings[1].margin)
+    dense = rows.float64()
+    table = weight[many, None] * distortion.table(
+        dense.take(np.flatnonzero(many)), model.centres, model.metric
+    )
+    least, second = np.sort(table, axis=1)[:, :2].T
+    tolerance = 1e-12 if dtype == np.float64 else 1e-3
+    np.testing.assert_allclose(standings[0].margin, second - least, atol=tolerance)
+
+
+@pytest.mark.parametrize("share", [0.03, 0.9])
+@settings(max_examples=10)
+@given(seed=seeds)
+def test_wanted_costs_are_those_of_all_rows(share: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    distortion = SquaredEuclidean()
+    rows = distortion.rows(rng.normal(size=(N, D)))
+    engine = Blocks(rows, rng.uniform(0.1, 2.0, N), rng.random(N) < 0.2, distortion, K)
+    standing = Assignment(engine, np.full(N, -1))
+    model = Model(rng.normal(size=(K, D)), METRICS["diagonal"](rng.uniform(0.3, 3.0, D)))
+    for _ in range(2):  # others are wanted the second time
+        wanted = np.flatnonzero(rng.random(len(engine.tied)) < share).astype(np.int32)
+        standing.kept.want(wanted)
+        standing.assign(model, np.zeros(K))
+        table, noise = standing.costs()
+        np.testing.assert_array_equal(standing.kept.table[: len(wanted)], table[wanted])
+        np.testing.assert_array_equal(standing.kept.noise, noise[wanted])
+
+
+@given(seed=seeds)
+def test_lists_say_what_numpy_says(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 50))
+    old, new = (np.flatnonzero(rng.random(n) < 0.4).astype(np.int32) for _ in range(2))
+    place = np.full(n, -1, dtype=np.int32)
+    place[old] = np.arange(len(old))
+    renumber(place, old, new)
+    expected = np.full(n, -1)
+    expected[new] = np.arange(len(new))
+    np.testing.assert_array_equal(place, expected)
+
+    tied = np.sort(rng.choice(2 * n, n, replace=False))
+    before, after = rng.integers(0, 4, (2, n))
+    moved, labels = np.flatnonzero(before != after).astype(np.uint32), np.full(2 * n, 9)
+    found = relabelled(tied, before, after, moved, labels)
+    for mine, right in zip(found, (tied[moved], before[moved], after[moved]), strict=True):
+        np.testing.assert_array_equal(mine, right)
+    expected = np.full(2 * n, 9)
+    expected[tied[moved]] = after[moved]
+    np.testing.assert_array_equal(labels, expected)
