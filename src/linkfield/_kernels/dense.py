@@ -118,21 +118,35 @@ def _note_many_tied(  # type: ignore[no-untyped-def]
 
 
 @inner_exact
-def _want(count, which, rank, index, chunk, slot, listed, wanted, into, kept, n_wanted):  # type: ignore[no-untyped-def]
-    """List the tied rows of a chunk that have to write down all their costs, and where.
+def _keep(chunk, c, row, slot, at, wanted, into, kept):  # type: ignore[no-untyped-def]
+    """List a row that has to write down all its costs, and where; copy it while it is at hand."""
+    wanted[at], into[at] = row, slot
+    for m in range(chunk.shape[1]):
+        kept[at, m] = chunk[c, m]
 
-    They are copied while they are at hand. Returns how many are listed by now.
+
+@inner_exact
+def _want(tied, w, t, count, which, index, chunk, wanted, into, kept, n_wanted):  # type: ignore[no-untyped-def]
+    """List the wanted ones of the tied rows of a chunk, the t-th and those that follow it.
+
+    The w-th is the first that is wanted. Returns which one is the next, and how many are listed.
     """
-    some = 0
-    for k in range(count):  # without a branch: nobody could foretell it
-        listed[some] = k
-        some += slot[rank[k]] >= 0
-    for s in range(some):
-        k = listed[s]
-        wanted[n_wanted + s], into[n_wanted + s] = index[which[k]], slot[rank[k]]
-        for m in range(chunk.shape[1]):
-            kept[n_wanted + s, m] = chunk[which[k], m]
-    return n_wanted + some
+    while w < tied.wanted.shape[0] and tied.wanted[w] < t + count:
+        c = which[tied.wanted[w] - t]
+        _keep(chunk, c, index[c], w, n_wanted, wanted, into, kept)
+        w, n_wanted = w + 1, n_wanted + 1
+    return w, n_wanted
+
+
+@inner_exact
+def _want_some(tied, count, which, rank, index, chunk, wanted, into, kept, n_wanted):  # type: ignore[no-untyped-def]
+    """Do the same for tied rows that do not follow each other."""
+    for k in range(count):
+        if tied.slot[rank[k]] >= 0:
+            c = which[k]
+            _keep(chunk, c, index[c], tied.slot[rank[k]], n_wanted, wanted, into, kept)
+            n_wanted += 1
+    return n_wanted
 
 
 @inner
@@ -232,7 +246,7 @@ def assign(  # type: ignore[no-untyped-def]
     room, own = np.empty(room_for(terms.psi.shape[0]), X.dtype), np.empty(CHUNK, X.dtype)
     best, second = np.empty(CHUNK, X.dtype), np.empty(CHUNK, X.dtype)
     label, bound = np.empty(CHUNK, np.int32), np.zeros(CHUNK, np.bool_)
-    margins, listed, some = np.empty(CHUNK), np.empty(CHUNK, np.int64), window()
+    margins, some = np.empty(CHUNK), window()
     # Rows whose costs are wanted wait here until a chunk of them might be full.
     wanted, into, n_wanted = np.empty(2 * CHUNK, np.int64), np.empty(2 * CHUNK, np.int64), 0
     kept = np.empty((2 * CHUNK if tied.slot.shape[0] > 0 else 0, d), X.dtype)
@@ -240,6 +254,7 @@ def assign(  # type: ignore[no-untyped-def]
         at, end, changed, seen, doubts = edges[b], edges[b + 1], 0, 0, 0
         keep, test = (probe.keep, probe.test) if b == 0 else (bounds.keep, bounds.test)
         t = np.searchsorted(tied.rows, at)
+        w = np.searchsorted(tied.wanted, t)
         while at < end:
             if test:
                 at, m, n_tied = unsure_rows(
@@ -279,9 +294,12 @@ def assign(  # type: ignore[no-untyped-def]
                         n_tied, which, best, second, label, weight, margins, tied.cheapest,
                         tied.margin,
                     )  # fmt: skip
-                if tied.slot.shape[0] > 0:
-                    n_wanted = _want(n_tied, which, rank, index, chunk, tied.slot, listed, wanted,
-                                     into, kept, n_wanted)  # fmt: skip
+                if not test:
+                    w, n_wanted = _want(tied, w, t, n_tied, which, index, chunk, wanted, into,
+                                        kept, n_wanted)  # fmt: skip
+                elif tied.slot.shape[0] > 0:
+                    n_wanted = _want_some(tied, n_tied, which, rank, index, chunk, wanted, into,
+                                          kept, n_wanted)  # fmt: skip
                 t += n_tied
             n_moved = _settle(
                 terms, chunk, m, index, best, second, label, own, bound, labels, moved

@@ -142,7 +142,7 @@ class Assignment:
             engine.distortion, model, offsets, compiled, dtype, engine.reach, self._long
         )
         self._terms = (model, offsets, terms)
-        tied = Tied(engine.tied, self.cheapest, self.margin, *self.kept.renewed())
+        tied = Tied(engine.tied, self.cheapest, self.margin, self.kept.rows, *self.kept.renewed())
         edges, sizes = engine.edges
         B, (K, d) = len(sizes), model.centres.shape if fused else (0, 0)
         sums = Sums(np.zeros((B, K)), np.zeros((B, K)), np.zeros((B, K, d)))

@@ -25,7 +25,7 @@ class KeptCosts:
     ----------
     n_tied, n_labels : int
     rows : int array (m,)
-        The tied rows that are wanted, by their number among all tied rows.
+        The tied rows that are wanted, by their number among all tied rows, in order.
     table : float array (m, n_labels)
     noise : float array (m,)
         How far the costs may be off.
