@@ -30,7 +30,8 @@ from linkfield.distortions import (
     start_metric,
 )
 from linkfield.estimation import PairTerms, Wishart
-from linkfield.estimators._setup import Recipe, Setup, check_recipe
+from linkfield.estimators._recipe import Recipe, check_recipe
+from linkfield.estimators._setup import Setup
 from linkfield.inference import ICM
 
 Array = np.ndarray

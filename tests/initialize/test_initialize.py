@@ -24,7 +24,8 @@ from linkfield.distortions import (
     start_metric,
 )
 from linkfield.estimation import Wishart
-from linkfield.estimators._setup import Recipe, Setup
+from linkfield.estimators._recipe import Recipe
+from linkfield.estimators._setup import Setup
 from linkfield.inference import ICM
 from linkfield.initialize import (
     Neighbourhoods,

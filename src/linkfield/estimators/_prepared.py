@@ -13,7 +13,8 @@ from ..engine import ArrayEngine, Moments
 from ..initialize import canonical_keys
 
 if TYPE_CHECKING:
-    from ._setup import Recipe, Setup
+    from ._recipe import Recipe
+    from ._setup import Setup
 
 __all__ = ["Prepared", "prepared"]
 

@@ -8,7 +8,7 @@ from ..distortions import as_distortion
 from ._inputs import check_parameters
 from ._metric_choice import usual_metric
 from ._mixture_checks import check_mixture
-from ._setup import check_recipe
+from ._recipe import check_recipe
 from .hmrf import HMRFKMeans
 
 __all__ = ["check_options"]

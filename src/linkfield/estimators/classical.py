@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..constraints import Constraints
-from ._setup import Recipe
+from ._recipe import Recipe
 from ._special import special_case
 from .hmrf import HMRFKMeans
 

@@ -24,7 +24,8 @@ from ._choosing import Choosing
 from ._em import HISTORY_DTYPE, Outcome, Start, run, stopping_rule
 from ._explain import impossible, said_gap, violation_table
 from ._inputs import check_clusters, check_parameters, knowledge, read_data, read_weights
-from ._setup import Recipe, Setup, checked_metric
+from ._recipe import Recipe, checked_metric
+from ._setup import Setup
 from ._soft import SoftOutcome, run_soft
 from ._using import Using
 from .progress import reporter

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 __all__ = ["GAIN", "WIDER", "PlainField", "Work"]
 
-#: As in _icm_kernels: a move must gain this share of the costs it compares.
+#: A move must gain this share of the costs it compares, or rounding could go round in circles.
 GAIN = 1e-12
 
 #: As rounding may have it, bounds are wider by this share.
