@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .constraints._normal import stable_order
+from .constraints._normal import stable_order, unique_rows
 from .constraints.closure import must_components
 
 __all__ = ["Compact", "Structure", "by_group"]
@@ -165,7 +165,7 @@ class Structure:
         free = np.bincount(component, minlength=n) >= 2
         member = np.flatnonzero(self.block >= 0)
         if len(member):
-            pairs = np.unique(np.column_stack([component[member], self.block[member]]), axis=0)
+            pairs, _ = unique_rows(np.column_stack([component[member], self.block[member]]))
             block[pairs[:, 0]] = pairs[:, 1]
             free &= np.bincount(pairs[:, 0], minlength=n) <= 1
             home = np.full(self.n_blocks, -1, dtype=np.int64)

@@ -5,6 +5,7 @@ from .metric_update import update_directional, update_linear
 from .objective import Model, Objective
 from .pair_terms import PairTerms
 from .priors import MetricPrior, NoPrior, Rayleigh, Regulariser, Wishart, as_prior
+from .settled_blocks import SettledBlocks
 from .soft import entropies, soft_slopes, soft_statistics, softmax
 from .statistics import Statistics, summarize
 
@@ -17,6 +18,7 @@ __all__ = [
     "PairTerms",
     "Rayleigh",
     "Regulariser",
+    "SettledBlocks",
     "Statistics",
     "Wishart",
     "as_prior",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._blocksums import BlockGroups
 from .._rows import DenseRows, Rows
 from .._structure import Structure
 from ..constraints import Ties
@@ -62,6 +63,7 @@ class PairTerms:
     _cache: dict[str, Any] = field(default_factory=dict, repr=False)
     _field: PottsField | None = field(default=None, repr=False)
     _seen: dict[str, Any] = field(default_factory=dict, repr=False)
+    _calm: tuple[IntArray, bool] | None = field(default=None, repr=False)
 
     @cached_property
     def rows(self) -> Rows:
@@ -163,15 +165,42 @@ class PairTerms:
         """Whether the largest penalty is known without looking at every pair."""
         return not isinstance(self.penalty, MPC2003Penalty) or self.alpha is not None
 
+    def weighs_squares(self, metric: Metric) -> bool:
+        """Whether φ(x, y) = Σ a (x − y)² is what a broken must-link costs."""
+        squares = isinstance(self.distortion, SquaredEuclidean) and metric.theta.ndim == 1
+        return squares and type(self.penalty) is HMRFPenalty
+
     def gaps(self, metric: Metric, pairs: NDArray[Any]) -> FloatArray:
         """Return what some pairs cost where their ends agree, less what they cost otherwise."""
-        rows, squares = self.data.compiled, isinstance(self.distortion, SquaredEuclidean)
-        plain = squares and metric.theta.ndim == 1 and type(self.penalty) is HMRFPenalty
-        if plain and rows is not None and not rows.transposed and not self._hard:
+        rows = self.data.compiled
+        if (
+            self.weighs_squares(metric)
+            and rows is not None
+            and not rows.transposed
+            and not self._hard
+        ):
             top = float(self.top(metric))
             return square_gaps(rows, self._all_ends, self.ties, pairs, metric, top)
         price = self.some_prices(pairs, metric)
         return np.where(self.ties.must[pairs], -price, price)
+
+    @cached_property
+    def only_blocks(self) -> bool:
+        """Whether links inside blocks and between them are all that ties any row."""
+        ties = self.ties
+        alone = len(ties.pairs) == 0 and len(ties.row_blocks) == 0 and self.one_row_a_node
+        return alone and bool((ties.block >= 0).all())
+
+    def quiet(self, labels: IntArray) -> bool:
+        """Say whether labels of the tied rows break no entailed link that is kept by block.
+
+        The array of labels must not be changed afterwards: it is known again.
+        """
+        if self._calm is None or self._calm[0] is not labels:
+            ties, K = self.ties, int(labels.max(initial=0)) + 1
+            groups = BlockGroups.of_labels(ties.block, labels, K)
+            self._calm = labels, groups.quiet(ties.block_pairs, ties.row_blocks, labels)
+        return self._calm[1]
 
     def drift(self, old: Metric, new: Metric) -> tuple[float, float] | None:
         """Return between which multiples all gaps change from one metric to another.
@@ -315,9 +344,10 @@ class PairTerms:
         return float(known[1])
 
     def _entailed_energy(self, labels: IntArray, metric: Metric) -> float:
-        links = self.links(metric)
-        if links is None:
+        if self.ties.n_blocks == 0 or self.quiet(labels):
             return 0.0
+        links = self.links(metric)
+        assert links is not None
         known = self._of(metric).get("entailed")
         if known is None or not np.array_equal(known[0], labels):
             n_labels = len(links.z) if len(links.z) > 1 else int(labels.max(initial=0)) + 1
@@ -330,9 +360,9 @@ class PairTerms:
         if not self.penalty.metric_dependent:
             return np.zeros_like(metric.theta)
         total = self._explicit_gradient(labels, metric)
-        links = self.links(metric)
-        if links is not None:
-            assert self.bound is not None
+        if self.ties.n_blocks and not self.quiet(labels):
+            links = self.links(metric)
+            assert links is not None and self.bound is not None
             top_slope = self.bound.gradient(metric)
             total = total + entailed_gradient(
                 links, self.rows, labels, self.distortion, metric, top_slope

@@ -56,6 +56,8 @@ def assign(
     if not problem.assign_pairs:
         return UNKNOWN
     before = None if labels[tied[0]] < 0 else labels
+    if before is not None and problem.stays(standing, model):
+        return UNKNOWN
     pairs, costs = problem.objective.pairs, problem.costs_on_demand(standing, model.metric)
     if costs is not None:
         start = None if before is None else standing.tied_labels

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..distortions import Metric
 from ..engine import ArrayEngine, Assignment
-from ..estimation import Model, Objective, Statistics
+from ..estimation import Model, Objective, SettledBlocks, Statistics
 from ..field import PottsField
 from ..inference import ICM, Inference
 from ..inference.on_demand import Costs, CostsOnDemand
@@ -78,6 +78,29 @@ class Problem:
         if pairs is None:
             return PottsField(unary, (), (), (), noise=noise)
         return pairs.field(unary, metric, noise, cheapest)
+
+    def stays(self, standing: Assignment, model: Model) -> bool:
+        """Say whether sums prove that ICM would leave all tied rows where they are."""
+        pairs, blocks = self.objective.pairs, self._blocks
+        if pairs is None or blocks is None or not pairs.weighs_squares(model.metric):
+            return False
+        labels = standing.tied_labels
+        if not pairs.quiet(labels) or self.objective.label_offsets(model).any():
+            return False
+        home = np.empty(len(blocks.size), dtype=np.int64)
+        home[pairs.ties.block] = labels
+        return blocks.stay(home, model)
+
+    @cached_property
+    def _blocks(self) -> SettledBlocks | None:
+        """The sums of all blocks, where ICM labels blocks and nothing else ties any row."""
+        pairs = self.objective.pairs
+        if self.certify or self.label_costs is not None or not isinstance(self.inference, ICM):
+            return None
+        if pairs is None or not pairs.only_blocks:
+            return None
+        ties, weight = pairs.ties, self.engine.weight[self.tied]
+        return SettledBlocks.of(pairs.rows, weight, ties.block, ties.entailed_weight)
 
     def costs_on_demand(self, standing: Assignment, metric: Metric) -> CostsOnDemand | None:
         """Return the same problem with its costs to be asked for, where ICM can do with that."""

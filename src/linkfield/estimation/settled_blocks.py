@@ -1,0 +1,110 @@
+"""Blocks of rows that certainly stay where they are, told by their sums alone (maths.md 1.4).
+
+Let block p have n rows x_i with mean x̄ and scatter W = Σ ‖x_i − x̄‖², all with label h, which
+nothing apart from p has; lengths are those of the metric A. To leave its block costs row i
+
+    w Σ_j ‖x_i − x_j‖² = w (n ‖x_i − x̄‖² + W)
+
+and gains at most v_i ‖x_i − μ_h‖². With e = x_i − x̄, c = x̄ − μ_h and n w > v the difference
+v ‖e + c‖² − n w ‖e‖² is largest for e = v c / (n w − v). So no row of p gains by leaving if
+
+    w W ≥ v ‖c‖² · n w / (n w − v)
+
+for the largest v. All of p costs Σ v_i ‖x̄_v − μ_k‖² under label k, up to a constant, with x̄_v the
+mean weighted by v: it stays as a whole where h is the nearest centre to that, and where all blocks
+have what is cheapest for them no exchange of labels gains either. Blocks of many rows that labels
+draw up are like that most of the time; then nobody has to look at their rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .._rows import DenseRows, Rows, pieces
+from ..distortions import SquaredEuclidean
+from .objective import Model
+
+__all__ = ["SettledBlocks"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+#: Numbers that are summed up at a time.
+AT_A_TIME = 2_000_000
+
+#: As rounding may have it, the scatter of a block is less by this share of its squares.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class SettledBlocks:
+    """Sums of the rows of every block, from which follows whether all stay.
+
+    Attributes
+    ----------
+    size : float array (G,)
+        n, the number of rows.
+    heaviest : float array (G,)
+        The largest weight v of a row.
+    mean, weighted_mean : float arrays (G, d)
+        x̄ and x̄_v; a block without weight has its plain mean.
+    square : float array (G, d)
+        Σ x∘x.
+    link_weight : float
+        w, the weight of an entailed link.
+    """
+
+    size: FloatArray
+    heaviest: FloatArray
+    mean: FloatArray
+    weighted_mean: FloatArray
+    square: FloatArray
+    link_weight: float
+
+    @classmethod
+    def of(
+        cls, rows: Rows, weight: FloatArray, block: IntArray, link_weight: float
+    ) -> SettledBlocks:
+        """Sum up the rows of every block; each row belongs to one."""
+        G = int(block.max()) + 1
+        size = np.bincount(block, minlength=G).astype(np.float64)
+        heaviest = np.zeros(G)
+        np.maximum.at(heaviest, block, weight)
+        total = np.bincount(block, weight, G)
+        first, weighted, square = np.zeros((3, G, rows.shape[1]))
+        for piece in pieces(len(rows), max(1, AT_A_TIME // max(rows.shape[1], 1))):
+            part, mine, v = rows.take(piece).float64(), block[piece], weight[piece]
+            at = (mine, np.arange(len(mine)))
+            member = sparse.csr_array((np.ones(len(mine)), at), shape=(G, len(mine)))
+            first += part.sums(member)
+            square += part.square_sums(member)
+            weighted += part.sums(sparse.csr_array((v, at), shape=member.shape))
+        mean = first / size[:, None]
+        known = total > 0
+        mean_v = np.where(known[:, None], weighted / np.where(known, total, 1.0)[:, None], mean)
+        return cls(size, heaviest, mean, mean_v, square, link_weight)
+
+    def stay(self, home: IntArray, model: Model) -> bool:
+        """Say whether no block and no row of one gains by leaving its label.
+
+        ``home`` is the label of every block, which nothing apart from it has. The metric of the
+        model is one of feature weights that all clusters share.
+        """
+        everyone = np.arange(len(home))
+        distances = SquaredEuclidean().table(
+            DenseRows(self.weighted_mean), model.centres, model.metric
+        )
+        if (distances[everyone, home] > distances.min(axis=1)).any():
+            return False
+        a, w, v = model.metric.theta, self.link_weight, self.heaviest
+        spread = self.square - self.size[:, None] * self.mean**2
+        scatter = (spread - ROUNDING * self.square) @ a
+        off = ((self.mean - model.centres[home]) ** 2) @ a
+        hold = self.size * w
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gain = v * off * hold / (hold - v)
+        return bool(((hold > v) & (w * scatter >= gain)).all())
