@@ -35,6 +35,10 @@ __all__ = ["HMRFKMeans"]
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
+#: Starts whose objectives differ by no more than this share end alike but for rounding. The first
+#: of them is kept, so that clusters have the same numbers on every machine.
+ALIKE = 1e-9
+
 
 class HMRFKMeans(Choosing, Using, ClusterMixin, BaseEstimator):
     """K-means with must-links, cannot-links and a learned distance (Basu et al. 2004).
@@ -348,7 +352,7 @@ class HMRFKMeans(Choosing, Using, ClusterMixin, BaseEstimator):
                 outcome = runs(setup.problem, start, stop, rng, report)
             except InfeasibleFieldError as error:
                 raise InfeasibleConstraintsError(impossible(setup, error)) from None
-            if best is None or outcome.objective < best.objective:
+            if best is None or outcome.objective < best.objective - ALIKE * abs(best.objective):
                 best = outcome
         assert best is not None
         return best
