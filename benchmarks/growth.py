@@ -90,7 +90,7 @@ def axes(quick):
              else (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000),
              lambda v: Dense(n, 16, 10), f"{short(n)} rows, d 16, K 10", "pairs", BAR),
         Axis("labelled rows", (50, 200, 800) if quick
-             else (1_000, 3_000, 10_000, 30_000, 100_000),
+             else (1_000, 3_000, 10_000, 30_000, 100_000, 300_000),
              lambda v: Dense(n, 16, 10), f"{short(n)} rows, d 16, K 10", "labelled", BAR),
     ]  # fmt: skip
 

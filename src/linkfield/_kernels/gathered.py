@@ -15,6 +15,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from .registers import (
+    LINE,
     cgutils,
     constant,
     data_of,
@@ -22,6 +23,7 @@ from .registers import (
     load,
     loop,
     multiply_add,
+    prefetch,
     shape_of,
     splat,
     store,
@@ -33,7 +35,10 @@ __all__ = ["WIDTH", "row_products"]
 WIDTH = 8
 
 #: Registers of sums that are filled at a time, the most first, and words at a time.
-REGISTERS, WORDS = (8, 4, 2, 1), 2
+REGISTERS, WORDS = (8, 7, 6, 5, 4, 3, 2, 1), 2
+
+#: So many words ahead is asked for what they will be multiplied with.
+AHEAD = 16
 
 
 class _Row:
@@ -51,12 +56,23 @@ class _Row:
         self.builder.store(nothing, total)
         return total
 
+    def place(self, word: Any, values: tuple[Any, ...], h: Any) -> Any:
+        """Return where the weights of one word stand for the labels from h on."""
+        builder, (_, column, psi, K) = self.builder, values
+        feature = builder.sext(builder.load(builder.gep(column, [word])), ir.IntType(64))
+        return builder.gep(psi, [builder.add(builder.mul(feature, K), h)])
+
+    def ask(self, word: Any, last: Any, values: tuple[Any, ...], h: Any, count: int) -> None:
+        """Ask for what a later word of the row will be multiplied with."""
+        builder, end = self.builder, self.builder.sub(last, constant(1))
+        row = self.place(builder.select(builder.icmp_signed("<", word, end), word, end), values, h)
+        for k in range(0, count * self.lanes, LINE // self.align):
+            prefetch(builder, builder.gep(row, [constant(k)]))
+
     def multiply(self, word: Any, values: tuple[Any, ...], h: Any, sums: list[Any]) -> None:
         """Add one word's products with some labels from h on."""
-        builder, (value, column, psi, K) = self.builder, values
-        feature = builder.sext(builder.load(builder.gep(column, [word])), ir.IntType(64))
-        row = builder.gep(psi, [builder.add(builder.mul(feature, K), h)])
-        x = splat(builder, builder.load(builder.gep(value, [word])), self.lanes)
+        builder, row = self.builder, self.place(word, values, h)
+        x = splat(builder, builder.load(builder.gep(values[0], [word])), self.lanes)
         for k, total in enumerate(sums):
             at = builder.gep(row, [constant(k * self.lanes)])
             weight = load(builder, at, self.vector, self.align)
@@ -69,6 +85,8 @@ class _Row:
         whole = builder.and_(builder.sub(last, first), constant(-WORDS))
         whole = builder.add(first, whole)
         with loop(builder, first, whole, constant(WORDS)) as (at, _):
+            for k in range(WORDS):
+                self.ask(builder.add(at, constant(AHEAD + k)), last, values, h, count)
             for k in range(WORDS):
                 self.multiply(builder.add(at, constant(k)), values, h, sums[k])
         with loop(builder, whole, last, constant(1)) as (at, _):

@@ -155,7 +155,10 @@ def weighted_means(sums: FloatArray, weight: FloatArray, old: FloatArray) -> Flo
     """Return Σ v x / Σ v for every cluster; an empty one keeps its centre (maths.md E1)."""
     filled = weight > 0
     if filled.all():
-        return sums / weight[:, None]
+        M = np.empty_like(sums)
+        least = max(1, LARGE // max(sums.shape[1], 1))
+        spread(lambda a, b: np.divide(sums[a:b], weight[a:b, None], out=M[a:b]), len(M), least)
+        return M
     M = old.copy()
     M[filled] = sums[filled] / weight[filled, None]
     return M

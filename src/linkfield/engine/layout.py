@@ -22,6 +22,9 @@ no_rows = np.empty(0, dtype=np.int64)
 #: Single precision is not tried on larger numbers.
 HUGE = 1e30
 
+#: Features that one thread lays out at a time.
+FEATURES = 4096
+
 #: Distances to candidates for centres are worked out in it from so many features on: a search for
 #: those that have to be worked out again must pay.
 WIDE = 128
@@ -32,12 +35,31 @@ def by_label(psi: NDArray[Any], compiled: Compiled | None, dtype: Any) -> NDArra
     if compiled is None or not compiled.transposed:
         return np.ascontiguousarray(psi, dtype)
     from .._kernels.centres import transpose
+
+    out = _room_by_feature(len(psi), psi.shape[1], dtype)
+    spread(lambda a, b: transpose(psi, a, b, out), len(out), FEATURES)
+    return out
+
+
+def _room_by_feature(K: int, d: int, dtype: Any) -> NDArray[Any]:
+    """Return a table of (d, K) whose rows are whole registers."""
     from .._kernels.gathered import WIDTH
 
-    K, d = psi.shape
-    out = np.zeros((d, K + -K % WIDTH), dtype)
-    spread(lambda a, b: transpose(psi, a, b, out), len(out), 4096)
-    return out
+    return np.empty((d, K + -K % WIDTH), dtype)
+
+
+def _square_terms(M: FloatArray, theta: FloatArray, dtype: Any) -> tuple[FloatArray, NDArray[Any]]:
+    """Return g = Σ a μ² and ψ = 2 a μ, feature by label, in one pass over the centres."""
+    from .._kernels.centres import weighted
+
+    psi = _room_by_feature(len(M), M.shape[1], dtype)
+
+    def part(first: int, last: int) -> FloatArray:
+        g = np.zeros(len(M))
+        weighted(M, theta, first, last, psi, g)
+        return g
+
+    return np.sum(spread(part, len(psi), FEATURES), axis=0), psi
 
 
 def lengths_of(distortion: Distortion, metric: Metric, dtype: Any) -> NDArray[Any]:
@@ -105,24 +127,31 @@ def centre_terms(
     """
     from .._kernels.layout import Terms
 
-    g, psi = distortion.centre_terms(model.centres, model.metric)
-    size = np.abs(g) + np.abs(offsets)
+    M, metric = model.centres, model.metric
+    diagonal = isinstance(distortion, SquaredEuclidean) and not metric.full
+    theta = metric.theta if diagonal or not distortion.bregman else np.empty(0)
     epsilon = float(np.finfo(dtype).eps)
-    diagonal = isinstance(distortion, SquaredEuclidean) and not model.metric.full
-    theta = model.metric.theta if diagonal or not distortion.bregman else np.empty(0)
+    single: NDArray[np.float32] | None = None
+    off = 0.0
+    if diagonal and compiled.transposed:
+        g, exact = _square_terms(M, theta, dtype)
+    else:
+        g, psi = distortion.centre_terms(M, metric)
+        exact = by_label(psi, compiled, dtype)
+        single, off = _rough(psi, g + offsets, compiled, dtype, reach if rough else None)
+    size = np.abs(g) + np.abs(offsets)
     g = g + offsets
-    single, off = _rough(psi, g, compiled, dtype, reach if rough else None)
     return Terms(
-        by_label(psi, compiled, dtype),
+        exact,
         g.astype(dtype),
         size.astype(dtype),
         # Sparse rows are never compared with a single centre.
-        np.ascontiguousarray(model.centres[:0] if compiled.transposed else model.centres, dtype),
+        np.ascontiguousarray(M[:0] if compiled.transposed else M, dtype),
         theta.astype(dtype),
         not distortion.bregman,
         float(size.max()),
         epsilon,
-        4.0 * (psi.shape[1] + 8) * epsilon,
+        4.0 * (M.shape[1] + 8) * epsilon,
         -1.0 if reach is None else float(theta @ reach**2) if len(theta) else 0.0,
         single,
         None if single is None else g[: len(single)].astype(np.float32),
