@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
@@ -89,27 +90,74 @@ def test_both_answers_are_given() -> None:
     assert 0.1 < np.mean(answers) < 0.9
 
 
-def test_the_bound_on_single_rows_is_attained() -> None:
+@settings(max_examples=60)
+@given(seed=seeds)
+def test_the_bound_on_single_rows_is_attained(seed: int) -> None:
     """A row where it gains most by leaving: just enough scatter holds it, a little less does not.
 
-    Rows at ±s beside x̄ = 0 give the scatter; the row in question is at e = v c / (n w − v), its
-    mirror image keeps the mean where it is.
+    It stands at e = v c / (n w − v), its mirror image keeps the mean at 0, and four rows at ±s give
+    the scatter. It alone is heavy.
     """
-    w, n, c = 1.0, 6, 2.0
-    e = c / (n * w - 1.0)
-    limit = c**2 * n / (n - 1.0)  # w W
+    rng = np.random.default_rng(seed)
+    w, c, n = rng.uniform(0.2, 5.0), rng.choice([-1.0, 1.0]) * rng.uniform(0.5, 4.0), 6
+    v = rng.uniform(0.05, 0.3) * n * w
+    e = v * c / (n * w - v)
+    least = v * c**2 * n / (n * w - v)  # W
     for factor, stays in ((1.001, True), (0.999, False)):
-        s = np.sqrt((factor * limit - 2 * e**2) / 4.0)
+        spread = factor * least - 2 * e**2
+        if spread < 0:
+            continue
+        s = np.sqrt(spread / 4.0)
         X = np.array([e, -e, s, -s, s, -s])[:, None]
-        centres = np.array([[-c], [e]])  # the other centre lies where the row is
-        sums = SettledBlocks.of(SquaredEuclidean().rows(X), np.ones(n), np.zeros(n, int), w)
-        off = SettledBlocks(
-            sums.size, sums.heaviest, sums.mean, np.array([[-c]]), sums.square, w
-        )  # the block as a whole is not what is asked about here
-        model = Model(centres, start_metric("identity", 1, 2))
-        assert off.stay(np.array([0]), model) is stays
-        gain = (e + c) ** 2 - float(((X - e) ** 2).sum())
+        weight = np.array([v, *[0.1 * v] * 5])
+        sums = SettledBlocks.of(SquaredEuclidean().rows(X), weight, np.zeros(n, int), w)
+        # Whether the block stays as a whole is not what is asked here.
+        sums = replace(sums, weighted_mean=np.array([[-c]]))
+        model = Model(np.array([[-c], [e]]), start_metric("identity", 1, 2))
+        assert sums.stay(np.array([0]), model) is stays
+        gain = v * (e + c) ** 2 - w * float(((X - e) ** 2).sum())  # the other centre is at the row
         assert (gain <= 0) == stays
+
+
+def test_a_block_goes_by_its_weighted_mean() -> None:
+    X = np.array([[0.0], [0.1], [-0.1], [4.0]])
+    model = Model(np.array([[1.0], [3.0]]), start_metric("identity", 1, 2))
+    for weight, label in (([1.0, 1.0, 1.0, 1.0], 0), ([0.1, 0.1, 0.1, 9.0], 1)):
+        sums = SettledBlocks.of(
+            SquaredEuclidean().rows(X), np.array(weight), np.zeros(4, int), 50.0
+        )
+        assert [sums.stay(np.array([h]), model) for h in (0, 1)] == [label == 0, label == 1]
+
+
+@given(seed=seeds)
+def test_sums_are_numpys(seed: int) -> None:
+    X, weight, block, _, _, w = random_blocks(np.random.default_rng(seed))
+    for data in (X, sparse.csr_array(X)):
+        sums = SettledBlocks.of(SquaredEuclidean().rows(data), weight, block, w)
+        for p in range(G):
+            mine, v = X[block == p], weight[block == p]
+            assert (sums.size[p], sums.heaviest[p], sums.link_weight) == (len(mine), v.max(), w)
+            mean = mine.mean(axis=0)
+            np.testing.assert_allclose(sums.mean[p], mean, atol=1e-12)
+            heavy = mine.T @ v / v.sum() if v.any() else mean
+            np.testing.assert_allclose(sums.weighted_mean[p], heavy, atol=1e-12)
+            scatter = ((mine - mean) ** 2).sum(axis=0)
+            assert (sums.scatter[p] <= scatter).all()
+            np.testing.assert_allclose(sums.scatter[p], scatter, atol=1e-8 * (1 + (X**2).sum()))
+
+
+def test_rounding_is_no_scatter() -> None:
+    """Equal rows far from zero have none, so each would leave for a centre that is nearer."""
+    said = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X = np.repeat(1e7 * rng.normal(size=(1, D)), 30, axis=0)
+        sums = SettledBlocks.of(
+            SquaredEuclidean().rows(sparse.csr_array(X)), np.ones(30), np.zeros(30, int), 1.0
+        )
+        model = Model(np.array([X[0] + 1e-4, X[0] + 1.0]), start_metric("identity", D, 2))
+        said.append(sums.stay(np.array([0]), model))
+    assert not any(said)
 
 
 def test_pieces_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +167,7 @@ def test_pieces_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = SettledBlocks.of(rows, weight, block, w)
     monkeypatch.setattr("linkfield.estimation.settled_blocks.AT_A_TIME", 3 * D)
     parts = SettledBlocks.of(rows, weight, block, w)
-    for name in ("size", "heaviest", "mean", "weighted_mean", "square"):
+    for name in ("size", "heaviest", "mean", "weighted_mean", "scatter"):
         np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), rtol=1e-12)
 
 
@@ -141,16 +189,64 @@ def told(rng: np.random.Generator, dtype: str) -> tuple[Array, dict[str, Any]]:
 @settings(max_examples=12)
 @given(seed=seeds)
 def test_fits_are_the_same_without(metric: str, dtype: str, seed: int) -> None:
+    """Those of later starts as well, in clusters that no label speaks of."""
     rng = np.random.default_rng(seed)
     X, fit = told(rng, dtype)
-    params = {"metric": metric, "constraint_weight": float(rng.choice([0.01, 1.0]))}
-    model = HMRFKMeans(3, random_state=0, **params).fit(X, **fit)
+    params: dict[str, Any] = {"metric": metric, "constraint_weight": rng.choice([0.01, 1.0])}
+    if rng.random() < 0.5:
+        params.update(init="k-means++", n_init=3)
+    K = int(rng.integers(3, 7))
+    model = HMRFKMeans(K, random_state=0, **params).fit(X, **fit)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Problem, "stays", lambda *_: False)
-        other = HMRFKMeans(3, random_state=0, **params).fit(X, **fit)
+        other = HMRFKMeans(K, random_state=0, **params).fit(X, **fit)
     np.testing.assert_array_equal(model.labels_, other.labels_)
     assert model.objective_ == other.objective_
     np.testing.assert_array_equal(model.objective_trace_, other.objective_trace_)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"penalty": "potts"},
+        {"metric": "full"},
+        {"metric": "diagonal-per-cluster"},
+        {"distortion": "cosine"},
+        {"inference": "auto"},
+        {"certify": True},
+        {"label_reading": "absolute"},
+        {},
+    ],
+    ids=lambda params: next(iter(params), "as it should be"),
+)
+def test_what_sums_do_not_know_of_is_looked_at(
+    params: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, fit = told(np.random.default_rng(1), "float64")
+    said = []
+    stays = Problem.stays
+    monkeypatch.setattr(Problem, "stays", lambda *args: said.append(stays(*args)) or said[-1])
+    HMRFKMeans(3, random_state=0, n_init=1, **{"metric": "diagonal", **params}).fit(X, **fit)
+    assert any(said) == (not params)
+
+
+@pytest.mark.parametrize("reading", ["absolute", "relational"])
+def test_blocks_whose_labels_cost_something_are_looked_at(
+    reading: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Chains of must-links make blocks, too; labels of their members may be absolute."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3)) + np.repeat([[0.0], [1.0]], 200, axis=0)
+    chains = [(i, i + 1) for i in range(399) if i != 199]
+    labels = np.full(400, -1)
+    labels[[5, 210]] = 0, 1
+    said = []
+    stays = Problem.stays
+    monkeypatch.setattr(Problem, "stays", lambda *args: said.append(stays(*args)) or said[-1])
+    known = Constraints(must_link=chains, cannot_link=[(0, 200)])
+    model = HMRFKMeans(2, metric="diagonal", random_state=0, n_init=1, label_reading=reading)
+    model.fit(X, constraints=known, partial_labels=labels)
+    assert said and any(said) == (reading == "relational")
 
 
 def test_labelled_rows_are_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:

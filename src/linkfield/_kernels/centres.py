@@ -45,13 +45,19 @@ def _turn(tile, out, low, h, width, height):  # type: ignore[no-untyped-def]
 
 @compiled
 def transpose(table, first, last, out):  # type: ignore[no-untyped-def]
-    """Write features ``first`` to ``last`` of a (K, d) table into one of (d, K), tile by tile."""
+    """Write features ``first`` to ``last`` of a (K, d) table into one of (d, K), tile by tile.
+
+    Places behind the last label become 0.
+    """
     _tiled(table, np.empty(0), first, last, out, np.empty(0))
 
 
 @compiled
 def weighted(M, theta, first, last, out, g):  # type: ignore[no-untyped-def]
-    """Write 2 θ μ of features ``first`` to ``last`` into a table of (d, K), and add up Σ θ μ²."""
+    """Write 2 θ μ of features ``first`` to ``last`` into a table of (d, K), and add up Σ θ μ².
+
+    Places behind the last label become 0.
+    """
     _tiled(M, theta, first, last, out, g)
 
 

@@ -167,7 +167,7 @@ class PairTerms:
 
     def weighs_squares(self, metric: Metric) -> bool:
         """Whether φ(x, y) = Σ a (x − y)² is what a broken must-link costs."""
-        squares = isinstance(self.distortion, SquaredEuclidean) and metric.theta.ndim == 1
+        squares = type(self.distortion) is SquaredEuclidean and metric.theta.ndim == 1
         return squares and type(self.penalty) is HMRFPenalty
 
     def gaps(self, metric: Metric, pairs: NDArray[Any]) -> FloatArray:
@@ -324,7 +324,10 @@ class PairTerms:
         return left, right, np.ascontiguousarray(self.ties.must)
 
     def energy(self, labels: NDArray[Any], metric: Metric) -> float:
-        """Return the pair part of J: of labels of the tied rows, or expected of probabilities."""
+        """Return the pair part of J: of labels of the tied rows, or expected of probabilities.
+
+        Neither array must be changed afterwards: both are known again at a glance.
+        """
         if labels.ndim == 2:
             e, share = self._expected(labels, metric)
             return float((self.prices(metric)[e] * share).sum())
@@ -356,7 +359,10 @@ class PairTerms:
         return float(known[1])
 
     def gradient(self, labels: NDArray[Any], metric: Metric) -> FloatArray:
-        """Return the derivative of the pair part by θ, labels (or probabilities) fixed (2.5)."""
+        """Return the derivative of the pair part by θ, labels (or probabilities) fixed (2.5).
+
+        They must not be changed afterwards, as with :meth:`energy`.
+        """
         if not self.penalty.metric_dependent:
             return np.zeros_like(metric.theta)
         total = self._explicit_gradient(labels, metric)

@@ -1,4 +1,4 @@
-"""Blocks of rows that certainly stay where they are, told by their sums alone (maths.md 1.4).
+"""Blocks of rows that certainly stay where they are, told by their sums alone (maths.md 4.1).
 
 Let block p have n rows x_i with mean x̄ and scatter W = Σ ‖x_i − x̄‖², all with label h, which
 nothing apart from p has; lengths are those of the metric A. To leave its block costs row i
@@ -12,8 +12,8 @@ v ‖e + c‖² − n w ‖e‖² is largest for e = v c / (n w − v). So no ro
 
 for the largest v. All of p costs Σ v_i ‖x̄_v − μ_k‖² under label k, up to a constant, with x̄_v the
 mean weighted by v: it stays as a whole where h is the nearest centre to that, and where all blocks
-have what is cheapest for them no exchange of labels gains either. Blocks of many rows that labels
-draw up are like that most of the time; then nobody has to look at their rows.
+have what is cheapest for them no exchange of labels gains either. Large blocks made by labels are
+like that most of the time; then nobody has to look at their rows.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["SettledBlocks"]
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-#: Numbers that are summed up at a time.
+#: Numbers of dense rows that are summed up at a time.
 AT_A_TIME = 2_000_000
 
 #: As rounding may have it, the scatter of a block is less by this share of its squares.
@@ -52,8 +52,8 @@ class SettledBlocks:
         The largest weight v of a row.
     mean, weighted_mean : float arrays (G, d)
         x̄ and x̄_v; a block without weight has its plain mean.
-    square : float array (G, d)
-        Σ x∘x.
+    scatter : float array (G, d)
+        Σ (x − x̄)² feature by feature, less what rounding may have added.
     link_weight : float
         w, the weight of an entailed link.
     """
@@ -62,7 +62,7 @@ class SettledBlocks:
     heaviest: FloatArray
     mean: FloatArray
     weighted_mean: FloatArray
-    square: FloatArray
+    scatter: FloatArray
     link_weight: float
 
     @classmethod
@@ -70,13 +70,16 @@ class SettledBlocks:
         cls, rows: Rows, weight: FloatArray, block: IntArray, link_weight: float
     ) -> SettledBlocks:
         """Sum up the rows of every block; each row belongs to one."""
+        n, d = rows.shape
         G = int(block.max()) + 1
         size = np.bincount(block, minlength=G).astype(np.float64)
         heaviest = np.zeros(G)
         np.maximum.at(heaviest, block, weight)
         total = np.bincount(block, weight, G)
-        first, weighted, square = np.zeros((3, G, rows.shape[1]))
-        for piece in pieces(len(rows), max(1, AT_A_TIME // max(rows.shape[1], 1))):
+        first, weighted, square = np.zeros((3, G, d))
+        # The sums of sparse rows are larger than a few of the rows: they are made once.
+        step = max(1, AT_A_TIME // max(d, 1)) if isinstance(rows, DenseRows) else n
+        for piece in pieces(n, step):
             part, mine, v = rows.take(piece).float64(), block[piece], weight[piece]
             at = (mine, np.arange(len(mine)))
             member = sparse.csr_array((np.ones(len(mine)), at), shape=(G, len(mine)))
@@ -86,7 +89,8 @@ class SettledBlocks:
         mean = first / size[:, None]
         known = total > 0
         mean_v = np.where(known[:, None], weighted / np.where(known, total, 1.0)[:, None], mean)
-        return cls(size, heaviest, mean, mean_v, square, link_weight)
+        scatter = (1.0 - ROUNDING) * square - size[:, None] * mean**2
+        return cls(size, heaviest, mean, mean_v, scatter, link_weight)
 
     def stay(self, home: IntArray, model: Model) -> bool:
         """Say whether no block and no row of one gains by leaving its label.
@@ -94,17 +98,12 @@ class SettledBlocks:
         ``home`` is the label of every block, which nothing apart from it has. The metric of the
         model is one of feature weights that all clusters share.
         """
-        everyone = np.arange(len(home))
-        distances = SquaredEuclidean().table(
-            DenseRows(self.weighted_mean), model.centres, model.metric
-        )
-        if (distances[everyone, home] > distances.min(axis=1)).any():
+        M, a = model.centres, model.metric.theta
+        distances = SquaredEuclidean().table(DenseRows(self.weighted_mean), M, model.metric)
+        if (distances[np.arange(len(home)), home] > distances.min(axis=1)).any():
             return False
-        a, w, v = model.metric.theta, self.link_weight, self.heaviest
-        spread = self.square - self.size[:, None] * self.mean**2
-        scatter = (spread - ROUNDING * self.square) @ a
-        off = ((self.mean - model.centres[home]) ** 2) @ a
-        hold = self.size * w
+        v, off = self.heaviest, (self.mean - M[home]) ** 2 @ a
+        hold = self.size * self.link_weight
         with np.errstate(divide="ignore", invalid="ignore"):
             gain = v * off * hold / (hold - v)
-        return bool(((hold > v) & (w * scatter >= gain)).all())
+        return bool(((hold > v) & (self.link_weight * (self.scatter @ a) >= gain)).all())

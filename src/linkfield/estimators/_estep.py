@@ -57,6 +57,7 @@ def assign(
         return UNKNOWN
     before = None if labels[tied[0]] < 0 else labels
     if before is not None and problem.stays(standing, model):
+        rng.integers(len(tied))  # as ICM would draw: what is drawn later is the same
         return UNKNOWN
     pairs, costs = problem.objective.pairs, problem.costs_on_demand(standing, model.metric)
     if costs is not None:

@@ -14,7 +14,7 @@ __all__ = ["RELIABILITY_DTYPE", "SUSPECT_DTYPE", "reliability", "suspicious"]
 
 FloatArray = NDArray[np.float64]
 
-#: Numbers that agree to so many digits behind the point are equal for the order of the table.
+#: Digits behind the point that the order of the table goes by; what differs less is rounding.
 DIGITS = 9
 
 #: The table of memberships that look wrong.
@@ -85,7 +85,6 @@ def suspicious(
     table["row_probability"] = own.max(axis=1, initial=0.0)[at]
     table["group_component"] = posterior.group.argmax(axis=1)[arrays.group]
     table["group_probability"] = posterior.group.max(axis=1, initial=0.0)[arrays.group]
-    # What differs by rounding alone is equal: it has the same order on every machine.
     keys = [table[name].round(DIGITS) for name in ("posterior", "log_evidence")]
     return table[np.lexsort((table["group"], table["row"], *keys))]
 

@@ -95,7 +95,7 @@ class Problem:
     def _blocks(self) -> SettledBlocks | None:
         """The sums of all blocks, where ICM labels blocks and nothing else ties any row."""
         pairs = self.objective.pairs
-        if self.certify or self.label_costs is not None or not isinstance(self.inference, ICM):
+        if self.certify or self.label_costs is not None or type(self.inference) is not ICM:
             return None
         if pairs is None or not pairs.only_blocks:
             return None
@@ -124,9 +124,10 @@ class Problem:
     def release(self) -> None:
         """Let go of what only assignments need.
 
-        It refers to the pairs, and they to it; such a circle stays in memory until Python looks
-        for circles.
+        What is given on demand refers to the pairs, and they to it; such a circle stays in memory
+        until Python looks for circles.
         """
+        self.__dict__.pop("_blocks", None)
         pairs = self.objective.pairs
         if pairs is not None and pairs.on_demand is not None:
             pairs.on_demand.state = None

@@ -36,7 +36,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 #: Starts whose objectives differ by no more than this share end alike but for rounding. The first
-#: of them is kept, so that clusters have the same numbers on every machine.
+#: of them is kept, so that rounding, another on every machine, does not number the clusters.
 ALIKE = 1e-9
 
 
@@ -352,7 +352,8 @@ class HMRFKMeans(Choosing, Using, ClusterMixin, BaseEstimator):
                 outcome = runs(setup.problem, start, stop, rng, report)
             except InfeasibleFieldError as error:
                 raise InfeasibleConstraintsError(impossible(setup, error)) from None
-            if best is None or outcome.objective < best.objective - ALIKE * abs(best.objective):
+            value = outcome.objective
+            if best is None or value + ALIKE * abs(value) < best.objective:
                 best = outcome
         assert best is not None
         return best
