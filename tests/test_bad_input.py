@@ -9,6 +9,7 @@ import linkfield as lf
 from linkfield import ConstrainedKMeans, Constraints, COPKMeans, HMRFKMeans, PCKMeans, SeededKMeans
 from linkfield.distortions import Bregman, HMRFPenalty, IDivergence, MPC2003Penalty
 from linkfield.estimation import Rayleigh, Wishart
+from linkfield.estimators._inputs import _check_finite
 from linkfield.exceptions import (
     ConstraintWarning,
     ContradictionError,
@@ -233,3 +234,24 @@ def test_special_cases_check_their_input_too(name):
     model = getattr(lf, name)
     refuses("12 rows", model(2), constraints=Constraints(must_link=[(0, 99)]))
     refuses("n_clusters", model(50))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("place", [0, 7, 9_999])
+def test_not_a_number_anywhere(bad, place, monkeypatch):
+    """Rows are looked through in pieces, and told about as scikit-learn does."""
+    monkeypatch.setattr("linkfield.estimators._inputs.SUMMED", 100)
+    many = np.random.default_rng(0).normal(size=(10_000, 2)).astype(np.float32)
+    many[place, 1] = bad
+    message = "HMRFKMeans does not accept missing|Input X contains infinity"
+    for data in (many, sparse.csr_array(many)):
+        with pytest.raises(ValueError, match=message):
+            HMRFKMeans(2).fit(data)
+
+
+def test_finite_numbers_whose_sum_is_not():
+    large = np.full((40, 2), 3e38, dtype=np.float32)
+    _check_finite(HMRFKMeans(2), large)  # no error
+    _check_finite(HMRFKMeans(2), np.vstack([large, -large]))
+    with pytest.raises(ValueError, match="infinity"):
+        _check_finite(HMRFKMeans(2), np.vstack([large, [[np.inf, 0]]]))

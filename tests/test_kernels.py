@@ -18,7 +18,14 @@ from linkfield._blocksums import BlockGroups
 from linkfield._rows import CentredCSR, CSRRows, DenseRows, Rows
 from linkfield._structure import Structure
 from linkfield.constraints._normal import unique_rows
-from linkfield.constraints.closure import _few_components, must_components
+from linkfield.constraints.closure import (
+    FEW,
+    SOME,
+    _led_by_hand,
+    _led_by_steps,
+    _numbered,
+    must_components,
+)
 from linkfield.inference import ICM, PottsField
 from linkfield.inference._relabel_kernels import _two_names, cheapest_assignment, rename, restive
 from linkfield.initialize import order as orders
@@ -79,6 +86,24 @@ def test_rows_answer_as_numpy_would(kind: str, dtype: Any, seed: int) -> None:
     assert rows.lengths(a).dtype == dtype
     for value in (rows.pair_squares(i, j, a), rows.grouped(group, 4), rows.projected(a)):
         assert value.dtype == np.float64
+
+
+@every_kind
+@every_dtype
+@settings(max_examples=20)
+@given(seed=seeds)
+def test_cosines_of_pairs(kind: str, dtype: Any, seed: int) -> None:
+    rows, X, rng = make(kind, seed, dtype)
+    i, j = rng.integers(0, len(X), (2, 30))
+    a = rng.uniform(0.1, 3.0, X.shape[1])
+    found = rows.pair_cosines(i, j, a)
+    if kind != "dense":  # no loop for these
+        assert found is None
+        return
+    length = np.sqrt(X**2 @ a)
+    both = length[i] * length[j]
+    wanted = np.divide((X[i] * X[j]) @ a, both, out=np.zeros(30), where=both > 0)
+    np.testing.assert_allclose(found, wanted, atol=1e-12)
 
 
 def test_equal_rows_have_equal_projections_wherever_they_stand() -> None:
@@ -236,8 +261,19 @@ def test_components_are_scipys(seed: int) -> None:
     n = int(rng.integers(1, 150))
     edges = rng.integers(0, n, (int(rng.integers(0, 320)), 2))
     wanted = components(n, edges)
-    np.testing.assert_array_equal(_few_components(n, edges), wanted)
+    for led in (_led_by_hand, _led_by_steps):
+        np.testing.assert_array_equal(_numbered(led(n, edges)), wanted)
     np.testing.assert_array_equal(must_components(n, edges), wanted)
+
+
+@pytest.mark.parametrize("m", [FEW, FEW + 1, SOME, SOME + 1])
+@pytest.mark.parametrize("shape", ["chain", "star", "random"])
+def test_components_of_more_links(m: int, shape: str) -> None:
+    rng = np.random.default_rng(m)
+    name, at = rng.permutation(m + 1), np.arange(m)
+    ends = {"chain": (at, at + 1), "star": (0 * at, at + 1), "random": rng.integers(0, m, (2, m))}
+    edges = name[np.column_stack(ends[shape])]
+    np.testing.assert_array_equal(must_components(m + 1, edges), components(m + 1, edges))
 
 
 @given(seed=seeds, top=st.sampled_from([3, 1000, 2**40]))

@@ -9,6 +9,7 @@ from .compiling import compiled, exact, inner, inner_exact
 
 __all__ = [
     "broken",
+    "dense_cosines",
     "dense_gaps",
     "dense_product_sums",
     "dense_products",
@@ -45,6 +46,20 @@ def dense_squares(X, i, j, a, first, last, out):  # type: ignore[no-untyped-def]
     for e in range(first, last):
         _ask_ahead(X, i, j, e, last)
         out[e] = _square(X, i[e], j[e], a)
+
+
+@inner
+def dense_cosines(X, i, j, a, first, last, out):  # type: ignore[no-untyped-def]
+    """Set Σ a x_i x_j / √(Σ a x_i² Σ a x_j²) of every pair, 0 where a row has no length."""
+    for e in range(first, last):
+        _ask_ahead(X, i, j, e, last)
+        x, y, xy, xx, yy = X[i[e]], X[j[e]], 0.0, 0.0, 0.0
+        for m in range(a.shape[0]):
+            u, v = np.float64(x[m]), np.float64(y[m])
+            xy += a[m] * u * v
+            xx += a[m] * u * u
+            yy += a[m] * v * v
+        out[e] = xy / (np.sqrt(xx) * np.sqrt(yy)) if xx > 0.0 and yy > 0.0 else 0.0
 
 
 @inner

@@ -165,6 +165,16 @@ class Rows(ABC):
         """Return Σ_m a_m x_im x_jm of every pair."""
         return self._pairs("products", i, j, a)
 
+    def pair_cosines(self, i: Array, j: Array, a: FloatArray) -> FloatArray | None:
+        """Return Σ_m a_m x_im x_jm / (‖x_i‖_a ‖x_j‖_a) of every pair, 0 for a row without length.
+
+        None for rows that have no loop for it.
+        """
+        rows = self.compiled
+        if rows is None or rows.transposed or len(rows.offset):
+            return None
+        return self._pairs("cosines", i, j, a)
+
     def pair_square_sums(self, i: Array, j: Array, c: FloatArray) -> FloatArray:
         """Return Σ_e c_e (x_i − x_j)², feature by feature."""
         return self._pair_sums("square_sums", i, j, c)

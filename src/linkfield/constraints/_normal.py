@@ -54,9 +54,10 @@ def as_pair_array(pairs: Any, name: str) -> NDArray[Any]:
 def _kept(listed: list[Any], array: NDArray[Any]) -> NDArray[Any]:
     """Return pairs with the values that numpy would change: tuples, and booleans among numbers."""
     values = [v for pair in listed for v in pair]
-    if array.ndim == 2 and not any(isinstance(v, bool | np.bool_) for v in values):
+    kinds = set(map(type, values))  # few, however many values there are
+    if array.ndim == 2 and not any(issubclass(kind, bool | np.bool_) for kind in kinds):
         return array
-    if array.ndim > 2 and not all(isinstance(v, tuple) for v in values):
+    if array.ndim > 2 and not all(issubclass(kind, tuple) for kind in kinds):
         return array
     kept = np.empty(len(values), dtype=object)
     kept[:] = values

@@ -21,8 +21,8 @@ from .pairs import PAIR_BUDGET, Constraints, check_budget
 
 __all__ = ["Closure", "between", "must_components", "within"]
 
-#: Up to so many links are joined one by one.
-FEW = 200
+#: Up to so many links are joined one by one, and up to so many by a few steps of numpy.
+FEW, SOME = 60, 5_000
 
 
 def must_components(n_nodes: int, must: IntArray) -> IntArray:
@@ -31,18 +31,23 @@ def must_components(n_nodes: int, must: IntArray) -> IntArray:
     Iterative, so a chain of a million must-links is no harder than any other graph.
     """
     if len(must) <= FEW:
-        return _few_components(n_nodes, must)
+        return _numbered(_led_by_hand(n_nodes, must))
+    if len(must) <= SOME and n_nodes <= 10 * SOME:
+        return _numbered(_led_by_steps(n_nodes, must))
     graph = coo_array((np.ones(len(must), np.int8), (must[:, 0], must[:, 1])), (n_nodes, n_nodes))
     count, component = connected_components(graph.tocsr(), directed=False)
     first = np.empty(count, dtype=np.int64)
     first[component[::-1]] = np.arange(n_nodes)[::-1]  # what is written last stays
-    leads = np.zeros(n_nodes, dtype=np.int64)
-    leads[first] = 1
-    return (np.cumsum(leads) - 1)[first][component]
+    return _numbered(first[component])
 
 
-def _few_components(n_nodes: int, must: IntArray) -> IntArray:
-    """Do the same by hand, where building a sparse matrix would take longer."""
+def _numbered(lead: IntArray) -> IntArray:
+    """Number components that are led by their first nodes."""
+    return (np.cumsum(lead == np.arange(len(lead))) - 1)[lead]
+
+
+def _led_by_hand(n_nodes: int, must: IntArray) -> IntArray:
+    """Return the first node of every node's component, where other ways would take longer."""
     root: dict[int, int] = {}
     for a, b in must.tolist():
         while a in root:
@@ -54,7 +59,23 @@ def _few_components(n_nodes: int, must: IntArray) -> IntArray:
     lead = np.arange(n_nodes)
     for node in sorted(root):  # the lead of a smaller node is known when it is asked for
         lead[node] = lead[root[node]]
-    return (np.cumsum(lead == np.arange(n_nodes)) - 1)[lead]
+    return lead
+
+
+def _led_by_steps(n_nodes: int, must: IntArray) -> IntArray:
+    """Do the same where building a sparse matrix would take longer.
+
+    Of two leads that a link joins the larger follows the smaller, all at once. In two steps a lead
+    has followed another or has got followers, so the number of steps grows with the logarithm.
+    """
+    lead, (a, b) = np.arange(n_nodes), np.ascontiguousarray(must.T)
+    while True:
+        one, other = lead[a], lead[b]
+        if np.array_equal(one, other):
+            return lead
+        np.minimum.at(lead, np.maximum(one, other), np.minimum(one, other))
+        while not np.array_equal(lead[lead], lead):
+            lead = lead[lead]
 
 
 @dataclass(frozen=True)

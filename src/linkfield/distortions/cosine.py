@@ -103,10 +103,12 @@ class Cosine(Distortion):
         return Drift(1.0, 1.0, np.where(vanished, np.sqrt(2.0), shift))
 
     def pair(self, rows: Rows, i: Any, j: Any, metric: Metric) -> FloatArray:
-        rows, i, j = _ends_alone(rows, i, j)
-        scale = np.asarray(self.row_scale(rows, metric), np.float64)
-        product = rows.pair_products(i, j, metric.theta)
-        return np.maximum(1.0 - product * scale[i] * scale[j], 0.0)
+        cosine = rows.pair_cosines(i, j, metric.theta)
+        if cosine is None:
+            rows, i, j = _ends_alone(rows, i, j)
+            scale = np.asarray(self.row_scale(rows, metric), np.float64)
+            cosine = rows.pair_products(i, j, metric.theta) * scale[i] * scale[j]
+        return np.maximum(1.0 - cosine, 0.0)
 
     def pair_gradient(
         self, rows: Rows, i: Any, j: Any, c: FloatArray, metric: Metric

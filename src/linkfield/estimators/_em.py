@@ -156,18 +156,21 @@ class _Run:
         value = self.problem.value(self.stats, self.model, mine)
         self.history.append((iteration, step, value))
 
-    def assign(self, iteration: int) -> None:
-        self.assign_only(iteration, self.resumed)
+    def assign(self, keep_bounds: bool, every_move: bool = False) -> Certificate:
+        return assign(self.problem, self.standing, self.model, self.rng, keep_bounds, every_move)
+
+    def assigned(self, iteration: int, known: Certificate) -> None:
+        """Write down how good an assignment is."""
+        self.certificates.append((iteration, known))
         self.record(iteration, "assign")
 
-    def assign_only(self, iteration: int, keep_bounds: bool) -> None:
-        known = assign(self.problem, self.standing, self.model, self.rng, keep_bounds)
-        self.certificates.append((iteration, known))
+    def iterate(self, iteration: int, known: Certificate | None = None) -> bool:
+        """Take all steps once; return whether the smoothing has settled.
 
-    def iterate(self, iteration: int) -> bool:
-        """Take all steps once; return whether the smoothing has settled."""
+        The first has been taken if it is ``known`` how good its labels are.
+        """
         problem, objective, standing = self.problem, self.problem.objective, self.standing
-        self.assign(iteration)
+        self.assigned(iteration, self.assign(self.resumed) if known is None else known)
         stats, self.model, refilled = refill_empty(problem, self.stats, self.model, standing.labels)
         if refilled:
             standing.replaced(stats)
@@ -242,15 +245,17 @@ def run(
     # Assignment that does not see the pairs may raise J: then the better end is kept.
     blind = not problem.assign_pairs and problem.objective.pairs is not None
     converged, previous, iteration = False, np.inf, 0
+    known: Certificate | None = None
     if resumed and not blind:
-        now.assign(0)
+        known = now.assign(keep_bounds=True, every_move=True)
         if standing.changed == 0:  # what is new changes nothing
+            now.assigned(0, known)
             return now.outcome(True, 0)
-        del now.history[:], now.certificates[:]
+        standing.changed = 0  # another assignment under this model would change nothing
     while iteration < stop.max_iter and not converged:
         iteration += 1
         old_model, kept = now.model, _kept(now) if blind else None
-        settled = now.iterate(iteration)
+        settled, known = now.iterate(iteration, known), None
         value = now.history[-1][2]
         if report is not None:
             report(iteration, value, now.certificates[-1][1].gap, lambda: standing.labels)
@@ -263,10 +268,10 @@ def run(
         previous = value
     # Labels that belong to the final centres and metric, as scikit-learn's KMeans has them.
     kept, ends = _kept(now) if blind else None, now.history[-1][2]
-    now.assign_only(iteration, start.lasting)
+    final = now.assign(start.lasting)
     if not resumed:
         standing.refresh(now.model.metric)
-    now.record(iteration, "assign")
+    now.assigned(iteration, final)
     if kept is not None and now.history[-1][2] > ends:
         _restore(now, kept)
     return now.outcome(converged, iteration)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,8 +48,12 @@ def assign(
     model: Model,
     rng: np.random.Generator,
     keep_bounds: bool = False,
+    every_move: bool = False,
 ) -> Certificate:
-    """E-step, in place; return how good it is known to be."""
+    """E-step, in place; return how good it is known to be.
+
+    With ``every_move`` ICM tries all its moves: under this model nothing is left to gain then.
+    """
     labels, tied = standing.labels, problem.tied
     standing.assign(model, problem.objective.label_offsets(model), keep_bounds)
     if len(tied) == 0:
@@ -63,7 +68,7 @@ def assign(
     if costs is not None:
         start = None if before is None else standing.tied_labels
         assert isinstance(problem.inference, ICM) and pairs is not None
-        found = problem.inference.settled(costs, start, rng)
+        found = problem.inference.settled(costs, start, rng, every_move)
         standing.kept.want(costs.needed)
         standing.place(found, model.metric, None if start is None else costs.moved)
         pairs.violating(standing.tied_labels, costs.broken)
@@ -73,14 +78,18 @@ def assign(
         answer = certified(InferenceResult(found, field.energy(found)), field)
     else:
         field = problem.field(standing, model.metric)
-        answer = _solve(problem, field, before, rng)
+        answer = _solve(problem, field, before, rng, every_move)
         answer = certified(answer, field) if problem.certify else answer
         standing.place(answer.labels[problem.node], model.metric)
     return Certificate(answer.energy, answer.lower_bound)
 
 
 def _solve(
-    problem: Problem, field: PottsField, labels: IntArray | None, rng: np.random.Generator
+    problem: Problem,
+    field: PottsField,
+    labels: IntArray | None,
+    rng: np.random.Generator,
+    every_move: bool,
 ) -> InferenceResult:
     """Label the field; never worse than where it stood, and never against a hard constraint."""
     start = None
@@ -88,7 +97,9 @@ def _solve(
         start = np.empty(field.n_nodes, dtype=np.int64)
         start[problem.node] = labels[problem.tied]
     method = problem.inference
-    solve = method.step if isinstance(method, ICM) else method.solve
+    solve: Any = method.solve
+    if isinstance(method, ICM):
+        solve = partial(method.step, every_move=every_move)
     answer = solve(field, start, rng)
     if not np.isfinite(answer.energy):
         allowed = feasible_labels(field, answer.labels)

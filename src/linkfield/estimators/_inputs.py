@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from .._rows import as_rows
+from .._threads import spread
 from ..constraints import Constraints
 from ..constraints.labels import labelled_rows
 from ..distortions import Distortion
@@ -24,6 +26,9 @@ __all__ = [
     "read_data",
     "read_weights",
 ]
+
+#: Numbers that one thread sums up at a time.
+SUMMED = 500_000
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -38,13 +43,33 @@ def read_data(estimator: Any, X: Any, distortion: Distortion, *, reset: bool) ->
         dtype=[np.float64, np.float32],
         order="C",
         reset=reset,
+        ensure_all_finite=False,
     )
+    _check_finite(estimator, X)
     if sparse.issparse(X):
         X = _canonical(sparse.csr_array(X))
     distortion.check(X)
     if distortion.name == "cosine":
         _warn_zero_rows(X)
     return X
+
+
+def _check_finite(estimator: Any, X: Any) -> None:
+    """Raise as scikit-learn does where X holds NaN or infinity.
+
+    It reads all of X on one thread to find that out, which is much of a refit.
+    """
+    values = X.data if sparse.issparse(X) else X
+
+    def total(first: int, last: int) -> float:
+        with np.errstate(over="ignore", invalid="ignore"):  # holds for one thread
+            return float(values[first:last].sum())
+
+    rows = max(1, SUMMED // max(values[:1].size, 1))
+    if not np.isfinite(spread(total, len(values), rows)).all():
+        # Numbers that are too large together may be finite each.
+        with np.errstate(invalid="ignore"):
+            assert_all_finite(X, estimator_name=type(estimator).__name__, input_name="X")
 
 
 def _canonical(X: sparse.csr_array) -> sparse.csr_array:

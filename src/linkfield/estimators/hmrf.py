@@ -260,7 +260,8 @@ class HMRFKMeans(Choosing, Using, ClusterMixin, BaseEstimator):
         if isinstance(y, Constraints):
             raise TypeError("fit(X, y) takes labels as y: pass fit(X, constraints=...)")
         distortion = as_distortion(self.distortion)
-        X = read_data(self, X, distortion, reset=not self._warm())
+        with threads(self.n_jobs):
+            X = read_data(self, X, distortion, reset=not self._warm())
         n, d = X.shape
         check_clusters(self.n_clusters, n)
         if self._warm():
@@ -413,7 +414,7 @@ class HMRFKMeans(Choosing, Using, ClusterMixin, BaseEstimator):
             model.metric,
             setup.recipe.constraint_weight,
         )
-        found = len(np.unique(outcome.labels))
+        found = np.count_nonzero(np.bincount(outcome.labels, minlength=self.n_clusters))
         if found < self.n_clusters:
             soft = setup.recipe.soft
             why = "too high a temperature, or " if soft else ""
