@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
+from linkfield import Constraints, HMRFKMeans
 from linkfield._kernels.lists import relabelled, renumber
 from linkfield._rows import pieces
 from linkfield.distortions import METRICS, SquaredEuclidean
@@ -95,3 +97,23 @@ def test_lists_say_what_numpy_says(seed: int) -> None:
     expected = np.full(2 * n, 9)
     expected[tied[moved]] = after[moved]
     np.testing.assert_array_equal(labels, expected)
+
+
+@pytest.mark.parametrize("kind", ["float32", "far from zero", "csr", "correlation"])
+def test_nodes_have_the_same_order_however_they_are_asked_for(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    X: Any = rng.normal(size=(N, D)).astype(np.float32) + (1e3 if kind == "far from zero" else 0)
+    X = sparse.csr_array(X * (rng.random(X.shape) < 0.5)) if kind == "csr" else X
+    pairs = Constraints(must_link=rng.permutation(N)[: N // 2].reshape(-1, 2))
+    distortion = "correlation" if kind == "correlation" else "euclidean"
+    visits, keys = [], []
+    for many in (0, N):  # never, always
+        monkeypatch.setattr("linkfield.estimators._setup.MANY_TIED", many)
+        model = HMRFKMeans(K, distortion=distortion, n_init=1, max_iter=2, random_state=0)
+        setup = model.fit(X, constraints=pairs)._setup
+        visits.append(setup.problem.objective.pairs.ties.visit)
+        keys.append(setup.keys)
+    np.testing.assert_array_equal(visits[0], visits[1])
+    np.testing.assert_array_equal(keys[0], keys[1])

@@ -30,6 +30,9 @@ __all__ = ["Setup"]
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
+#: Where one row of so many is tied, all rows are gone through for what tied ones are asked.
+MANY_TIED = 8
+
 
 @dataclass(frozen=True)
 class Setup:
@@ -57,7 +60,11 @@ class Setup:
         check_recipe(recipe)
         K, distortion = recipe.n_clusters, recipe.distortion
         rows, moments, keys = prepared(recipe, X, weight, before)
-        ties = _ties(recipe, constraints, absolute, rows)
+        ties = _ties(recipe, constraints, absolute)
+        if keys is None and MANY_TIED * ties.n_rows >= len(rows):
+            keys = canonical_keys(rows)  # sooner had than a copy of the tied rows
+        mine = canonical_keys(rows.take(ties.rows)) if keys is None else keys[ties.rows]
+        ties = ties.ordered(mine)
         if recipe.soft and np.isinf(ties.weight[~ties.must]).any():
             raise ValueError(
                 "assignment='soft' cannot keep hard cannot-links: no probability but 0 would do. "
@@ -185,9 +192,7 @@ def _moment(engine: ArrayEngine, metric: Metric, moments: Moments) -> FloatArray
     return engine.moment(metric)
 
 
-def _ties(
-    recipe: Recipe, constraints: Constraints, absolute: AbsoluteLabels | None, rows: Rows
-) -> Ties:
+def _ties(recipe: Recipe, constraints: Constraints, absolute: AbsoluteLabels | None) -> Ties:
     if recipe.use_pairs == "none":
         constraints = Constraints()
     ties = _tie(recipe, constraints, _tables(recipe))
@@ -201,7 +206,7 @@ def _ties(
             ) from None
     if absolute is not None and recipe.use_pairs == "all":
         ties = ties.including(absolute.rows)
-    return ties.ordered(canonical_keys(rows.take(ties.rows)))
+    return ties
 
 
 def _tie(recipe: Recipe, constraints: Constraints, tables: bool) -> Ties:
