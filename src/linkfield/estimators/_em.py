@@ -15,6 +15,7 @@ from ..estimation import (
     update_directional,
     update_linear,
 )
+from ..inference import ICM
 from ._empty import refill_empty
 from ._estep import CERTIFICATE_DTYPE, Certificate, assign
 from ._problem import Problem
@@ -251,7 +252,8 @@ def run(
         if standing.changed == 0:  # what is new changes nothing
             now.assigned(0, known)
             return now.outcome(True, 0)
-        standing.changed = 0  # another assignment under this model would change nothing
+        if isinstance(problem.inference, ICM):  # another assignment would change nothing
+            standing.changed = 0
     while iteration < stop.max_iter and not converged:
         iteration += 1
         old_model, kept = now.model, _kept(now) if blind else None
