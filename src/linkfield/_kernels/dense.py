@@ -102,19 +102,29 @@ def _note_tied(  # type: ignore[no-untyped-def]
 
 @inner
 def _note_many_tied(  # type: ignore[no-untyped-def]
-    ceiling, longest, epsilon, off, m, first, t, count, which, best, second, label, weight, room,
-    cheapest, margin,
+    ceiling, longest, epsilon, off, m, first, t, best, second, label, weight, free, bound, names,
+    room, cheapest, margin,
 ):  # fmt: skip
     """Do the same for rows from ``first`` on, many of them tied, of which a bound is known.
 
-    Margins of all rows, several at a time, come sooner than those of the tied ones, one by one.
+    The first tied one of them is the t-th of all; returns how many there are. Margins of all rows,
+    several at a time, come sooner than those of the tied ones, one by one; these then close up.
     """
-    noise = 8.0 * epsilon * (longest + ceiling) + 2.0 * off
+    noise, v, alone = 8.0 * epsilon * (longest + ceiling) + 2.0 * off, weight[first:], free[first:]
     for c in range(m):
-        room[c] = certain_margin(best[c], second[c], weight[first + c], epsilon, noise)
+        room[c] = certain_margin(best[c], second[c], v[c], epsilon, noise)
+    for c in range(m):
+        bound[c] = not alone[c]
+    count = np.uint64(0)  # has no sign: nobody asks whether it counts from the end
+    for c in range(m):  # without a branch: nobody could foretell it
+        names[count], room[count] = label[c], room[c]
+        count += np.uint64(bound[c])
+    best_names, best_room = cheapest[t:], margin[t:]
     for k in range(count):
-        row = np.uint64(which[k])  # has no sign: nobody asks whether it counts from the end
-        cheapest[t + k], margin[t + k] = label[row], room[row]
+        best_names[k] = names[k]
+    for k in range(count):
+        best_room[k] = room[k]
+    return np.int64(count)
 
 
 @inner_exact
@@ -126,14 +136,15 @@ def _keep(chunk, c, row, slot, at, wanted, into, kept):  # type: ignore[no-untyp
 
 
 @inner_exact
-def _want(tied, w, t, count, which, index, chunk, wanted, into, kept, n_wanted):  # type: ignore[no-untyped-def]
-    """List the wanted ones of the tied rows of a chunk, the t-th and those that follow it.
+def _want(tied, w, last, first, chunk, wanted, into, kept, n_wanted):  # type: ignore[no-untyped-def]
+    """List the wanted ones of the tied rows of a chunk, the last-th of which is beyond it.
 
-    The w-th is the first that is wanted. Returns which one is the next, and how many are listed.
+    The w-th is the first that is wanted, and ``first`` the row that the chunk begins with. Returns
+    which one is the next, and how many are listed.
     """
-    while w < tied.wanted.shape[0] and tied.wanted[w] < t + count:
-        c = which[tied.wanted[w] - t]
-        _keep(chunk, c, index[c], w, n_wanted, wanted, into, kept)
+    while w < tied.wanted.shape[0] and tied.wanted[w] < last:
+        row = tied.rows[tied.wanted[w]]
+        _keep(chunk, row - first, row, w, n_wanted, wanted, into, kept)
         w, n_wanted = w + 1, n_wanted + 1
     return w, n_wanted
 
@@ -246,7 +257,7 @@ def assign(  # type: ignore[no-untyped-def]
     room, own = np.empty(room_for(terms.psi.shape[0]), X.dtype), np.empty(CHUNK, X.dtype)
     best, second = np.empty(CHUNK, X.dtype), np.empty(CHUNK, X.dtype)
     label, bound = np.empty(CHUNK, np.int32), np.zeros(CHUNK, np.bool_)
-    margins, some = np.empty(CHUNK), window()
+    margins, names, some = np.empty(CHUNK), np.empty(CHUNK, np.int32), window()
     # Rows whose costs are wanted wait here until a chunk of them might be full.
     wanted, into, n_wanted = np.empty(2 * CHUNK, np.int64), np.empty(2 * CHUNK, np.int64), 0
     kept = np.empty((2 * CHUNK if tied.slot.shape[0] > 0 else 0, d), X.dtype)
@@ -255,6 +266,8 @@ def assign(  # type: ignore[no-untyped-def]
         keep, test = (probe.keep, probe.test) if b == 0 else (bounds.keep, bounds.test)
         t = np.searchsorted(tied.rows, at)
         w = np.searchsorted(tied.wanted, t)
+        many = 4 * (np.searchsorted(tied.rows, end) - t) >= end - at
+        many &= not (test or terms.directional or terms.longest < 0)
         while at < end:
             if test:
                 at, m, n_tied = unsure_rows(
@@ -276,31 +289,29 @@ def assign(  # type: ignore[no-untyped-def]
             doubts += nearest_centres(terms, terms.rough, doubts <= DOUBTS * seen, chunk, m, room,
                                       best, second, label, moved)  # fmt: skip
             seen += m
-            bound[:m] = False
-            if not test:
-                n_tied = _tied_in(tied.rows, t, index[0], m, which, rank)
-            if n_tied > 0:
+            if many:
+                n_tied = _note_many_tied(
+                    terms.ceiling, terms.longest, terms.epsilon, terms.off, m, index[0], t, best,
+                    second, label, weight, tied.free, bound, names, margins, tied.cheapest,
+                    tied.margin,
+                )  # fmt: skip
+            else:
+                if not test:
+                    n_tied = _tied_in(tied.rows, t, index[0], m, which, rank)
+                bound[:m] = False
                 for k in range(n_tied):
                     bound[which[k]] = True
-                if test or 4 * n_tied < m or terms.directional or terms.longest < 0:
-                    _note_tied(
-                        terms.theta, terms.directional, terms.ceiling, terms.longest,
-                        terms.epsilon, terms.off, n_tied, which, rank, index, chunk, best, second,
-                        label, weight, tied.cheapest, tied.margin,
-                    )  # fmt: skip
-                else:
-                    _note_many_tied(
-                        terms.ceiling, terms.longest, terms.epsilon, terms.off, m, index[0], t,
-                        n_tied, which, best, second, label, weight, margins, tied.cheapest,
-                        tied.margin,
-                    )  # fmt: skip
-                if not test:
-                    w, n_wanted = _want(tied, w, t, n_tied, which, index, chunk, wanted, into,
-                                        kept, n_wanted)  # fmt: skip
-                elif tied.slot.shape[0] > 0:
-                    n_wanted = _want_some(tied, n_tied, which, rank, index, chunk, wanted, into,
-                                          kept, n_wanted)  # fmt: skip
+                _note_tied(
+                    terms.theta, terms.directional, terms.ceiling, terms.longest, terms.epsilon,
+                    terms.off, n_tied, which, rank, index, chunk, best, second, label, weight,
+                    tied.cheapest, tied.margin,
+                )  # fmt: skip
+            if not test:
                 t += n_tied
+                w, n_wanted = _want(tied, w, t, index[0], chunk, wanted, into, kept, n_wanted)
+            elif tied.slot.shape[0] > 0:
+                n_wanted = _want_some(tied, n_tied, which, rank, index, chunk, wanted, into, kept,
+                                      n_wanted)  # fmt: skip
             n_moved = _settle(
                 terms, chunk, m, index, best, second, label, own, bound, labels, moved
             )  # fmt: skip

@@ -142,7 +142,8 @@ class Assignment:
             engine.distortion, model, offsets, compiled, dtype, engine.reach, self._long
         )
         self._terms = (model, offsets, terms)
-        tied = Tied(engine.tied, self.cheapest, self.margin, self.kept.rows, *self.kept.renewed())
+        kept = self.kept.rows, *self.kept.renewed()
+        tied = Tied(engine.tied, engine.free, self.cheapest, self.margin, *kept)
         edges, sizes = engine.edges
         B, (K, d) = len(sizes), model.centres.shape if fused else (0, 0)
         sums = Sums(np.zeros((B, K)), np.zeros((B, K)), np.zeros((B, K, d)))
