@@ -29,46 +29,56 @@ def state_of(rng: np.random.Generator) -> PlainState:
 
 @given(seed=seeds)
 def test_those_wait_who_are_not_content(seed: int) -> None:
-    state = state_of(np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    state = state_of(rng)
     field, work, (left, right, sign) = state.field, state.work, state.edges
+    n = len(work.labels)
     same = work.labels[left] == work.labels[right]
     broken = np.flatnonzero(same == (sign > 0))
     np.testing.assert_array_equal(frame.broken(left, right, sign, work.labels), broken)
-    work.waiting[:] = work.doubtful[:] = work.stale[:] = True  # whatever was there before
-    found = frame.begin(field, work, broken.astype(np.uint32), left, right)
-    doubtful = np.zeros(len(work.labels), dtype=bool)
+    work.waiting[:n] = work.doubtful[:n] = work.needed[:n] = True  # whatever was there before
+    work.stale[: len(work.starts) - 1] = work.moved[:n] = True
+    known = rng.permutation(n)[: n // 2].astype(np.int32)
+    found = frame.begin(field, work, known, broken.astype(np.uint32), left, right)
+    doubtful = np.zeros(len(work.waiting), dtype=bool)
     doubtful[left[broken]] = doubtful[right[broken]] = True
-    waiting = doubtful | (work.labels != field.cheapest)
+    waiting = doubtful.copy()
+    waiting[:n] |= work.labels != field.cheapest
     np.testing.assert_array_equal(work.doubtful, doubtful)
     np.testing.assert_array_equal(work.waiting, waiting)
+    assert not work.needed.any() and not work.moved.any()
     np.testing.assert_array_equal(found, np.flatnonzero(waiting))
-    stale = np.unique(work.group[waiting & (work.group >= 0)])
+    stale = np.unique(work.group[waiting[:n] & (work.group >= 0)])
     np.testing.assert_array_equal(np.flatnonzero(work.stale), stale)
+    place = np.full(n, -1)
+    place[known] = np.arange(len(known))
+    np.testing.assert_array_equal(field.place, place)
 
 
 @given(seed=seeds)
-def test_only_given_costs_are_known_again(seed: int) -> None:
+def test_a_labelling_comes_to_what_its_marks_say(seed: int) -> None:
     rng = np.random.default_rng(seed)
     state = state_of(rng)
-    n = len(state.work.labels)
-    nodes, before = rng.permutation(n)[: n // 2].astype(np.int32), state.field.noise.copy()
-    noise = rng.random(len(nodes))
-    frame.know_again(state.field, nodes, noise)
-    place = np.full(n, -1)
-    place[nodes], before[nodes] = np.arange(len(nodes)), noise
-    np.testing.assert_array_equal(state.field.place, place)
-    np.testing.assert_array_equal(state.field.noise, before)
-
-
-@given(seed=seeds)
-def test_labels_are_taken_over_where_they_changed(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(1, 40))
-    start, labels = rng.integers(0, 3, n), rng.integers(0, 3, n).astype(np.int32)
+    field, work, (left, right, sign) = state.field, state.work, state.edges
+    n, K = len(work.labels), field.table.shape[1]
+    start = work.labels.astype(np.int64)
     some = rng.random(n) < 0.6
-    labels[~some] = start[~some]
+    work.labels[some] = rng.integers(0, K, some.sum())
+    work.moved[:n], work.needed[:n] = some, rng.random(n) < 0.3
+    broken = frame.broken(left, right, sign, work.labels)
+    work.doubtful[left[broken]] = work.doubtful[right[broken]] = True
+    work.doubtful[:n] |= rng.random(n) < 0.3  # more than have to be
     kept = start.copy()
-    moved, new = frame.taken_over(np.flatnonzero(some).astype(np.uint32), labels, start)
-    np.testing.assert_array_equal(moved, np.flatnonzero(labels != start))
-    np.testing.assert_array_equal(new, labels)
+    found, moved, needed, labels = frame.end(field, work, state.parts.edge, start)
+    np.testing.assert_array_equal(found, broken)
+    np.testing.assert_array_equal(moved, np.flatnonzero(work.labels != start))
+    np.testing.assert_array_equal(needed, np.flatnonzero(work.needed))
+    np.testing.assert_array_equal(labels, work.labels)
     np.testing.assert_array_equal(start, kept)  # the old ones stay as they were
+
+
+@given(marks=st.lists(st.booleans(), max_size=80))
+def test_who_is_marked(marks: list[bool]) -> None:
+    room = np.zeros(-(-len(marks) // 8) * 8, dtype=bool)
+    room[: len(marks)] = marks
+    np.testing.assert_array_equal(frame.marked(room), np.flatnonzero(marks))

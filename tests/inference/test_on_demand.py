@@ -104,7 +104,9 @@ def test_new_costs_for_the_same_field(seed):
         if labels is not None and rng.random() < 0.3:
             labels = np.where(rng.random(n) < 0.1, 0, labels)
         known = ICM().step(field, labels, np.random.default_rng(step)).labels
-        labels = ICM().settled(demand, labels, np.random.default_rng(step))
+        with pytest.MonkeyPatch.context() as patch, threads(2):  # with looks on threads and without
+            patch.setattr(plain_state, "MANY", int(rng.choice([1, 10_000])))
+            labels = ICM().settled(demand, labels, np.random.default_rng(step))
         np.testing.assert_array_equal(labels, known)
         np.testing.assert_array_equal(demand.broken, broken(field, labels))
         assert not set(asked) & set(given.tolist())

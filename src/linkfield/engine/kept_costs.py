@@ -26,8 +26,8 @@ class KeptCosts:
     n_tied, n_labels : int
     rows : int array (m,)
         The tied rows that are wanted, by their number among all tied rows, in order.
-    table : float array (m, n_labels)
-    noise : float array (m,)
+    table : float array (m or more, n_labels)
+    noise : float array (m or more,)
         How far the costs may be off.
     """
 
@@ -55,6 +55,6 @@ class KeptCosts:
     def renewed(self) -> tuple[Int32Array, FloatArray, FloatArray]:
         """Return slots, table and noise for a pass to write to."""
         if len(self.table) < len(self.rows):
-            self.table = np.empty((len(self.rows) + len(self.rows) // 4, self.n_labels))
-        self.noise = np.empty(len(self.rows))
+            room = len(self.rows) + len(self.rows) // 4
+            self.table, self.noise = np.empty((room, self.n_labels)), np.empty(room)
         return self._slot if len(self.rows) else self._slot[:0], self.table, self.noise

@@ -37,7 +37,7 @@ def _chain(field, work, i, b, chain, mark):  # type: ignore[no-untyped-def]
             unary = field.table[field.place[j]]
             if unary[other] != unary[labels[j]]:
                 change += unary[other] - unary[labels[j]]
-            noise += max(field.noise[j], GAIN * min(abs(unary[labels[j]]), 1e300))
+            noise += max(field.noise[field.place[j]], GAIN * min(abs(unary[labels[j]]), 1e300))
         for k in range(pointer[j], pointer[j + 1]):
             m = neighbour[k]
             if mark[m] != mark[n] and (labels[m] == a or labels[m] == b):

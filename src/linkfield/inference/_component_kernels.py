@@ -8,14 +8,14 @@ from __future__ import annotations
 import numpy as np
 
 from .._kernels.asking import STEPS, ask_for
-from .._kernels.compiling import exact, inner_exact
+from .._kernels.compiling import exact, inlined_exact, inner_exact
 from ._asking import ask_for_links, ask_for_neighbours, ask_for_node
 from ._plain_field import GAIN, WIDER
 
 __all__ = ["hopeful", "loose", "move", "wishes"]
 
 
-@inner_exact
+@inlined_exact
 def _hopeless(  # type: ignore[no-untyped-def]
     table, place, cheapest, margin, noise, pointer, neighbour, gap, since, most, labels, doubtful,
     component, members, first, last,
@@ -32,7 +32,7 @@ def _hopeless(  # type: ignore[no-untyped-def]
         i = members[k]
         mine, row = labels[i], place[i]
         alike = alike and mine == one
-        unsure += noise[i]
+        unsure += noise[row] if row >= 0 else 0.0
         if mine == cheapest[i]:
             margins += margin[i]
         else:
@@ -47,7 +47,7 @@ def _hopeless(  # type: ignore[no-untyped-def]
     return excess <= unsure + (margins if alike else 0.0)
 
 
-@inner_exact
+@inlined_exact
 def _held(  # type: ignore[no-untyped-def]
     table, place, pointer, neighbour, gap, since, least, most, labels, component, members, first,
     last, sums,
@@ -153,7 +153,7 @@ def move(field, work, some, wish, gain):  # type: ignore[no-untyped-def]
     return moves
 
 
-@inner_exact
+@inlined_exact
 def _best(  # type: ignore[no-untyped-def]
     table, place, noise, pointer, neighbour, gap, labels, component, members, first, last, sums
 ):  # fmt: skip
@@ -164,7 +164,7 @@ def _best(  # type: ignore[no-untyped-def]
         i = members[k]
         row, mine = place[i], labels[i]
         now += table[row, mine]
-        unsure += noise[i]
+        unsure += noise[row]
         for h in range(sums.shape[0]):
             sums[h] += table[row, h]
         for at in range(pointer[i], pointer[i + 1]):
@@ -185,7 +185,7 @@ def _best(  # type: ignore[no-untyped-def]
     return best, now - low if gains else 0.0
 
 
-@inner_exact
+@inlined_exact
 def _move(  # type: ignore[no-untyped-def]
     pointer, neighbour, sign, cheapest, labels, moved, waiting, doubtful, stale, group, members,
     first, last, c, label,

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._kernels.compiling import exact, inner_exact
+from .._kernels.compiling import exact, inlined_exact
 from ._asking import ask_ahead
 from ._frame_kernels import is_broken
 from ._plain_field import GAIN, WIDER, PlainField, Work
@@ -30,7 +30,6 @@ __all__ = [
     "decide",
     "energy",
     "go",
-    "let_go",
     "look",
     "margins",
     "resist",
@@ -73,7 +72,7 @@ def margins(table, noise):  # type: ignore[no-untyped-def]
     return out
 
 
-@inner_exact
+@inlined_exact
 def _unopposed(pointer, neighbour, sign, labels, i, label):  # type: ignore[no-untyped-def]
     """Say whether every link of a node is as it should be if the node has some label."""
     opposed = False
@@ -82,7 +81,7 @@ def _unopposed(pointer, neighbour, sign, labels, i, label):  # type: ignore[no-u
     return not opposed
 
 
-@inner_exact
+@inlined_exact
 def _seen(cheapest, margin, pointer, neighbour, sign, labels, waiting, i):  # type: ignore[no-untyped-def]
     """Say whether a node can go.
 
@@ -163,7 +162,7 @@ def go(field, work, rank, nodes, found):  # type: ignore[no-untyped-def]
     return moves, some[:left].copy()
 
 
-@inner_exact
+@inlined_exact
 def _go(field, work, i, queue, woken):  # type: ignore[no-untyped-def]
     """Let a node go where it wants; return whether it moved, and how many are listed by that."""
     _, _, cheapest, _, _, pointer, neighbour, sign, _, _, _, _ = field
@@ -176,30 +175,25 @@ def _go(field, work, i, queue, woken):  # type: ignore[no-untyped-def]
 
 
 @exact
-def resist(field, work, nodes, first, last, contested):  # type: ignore[no-untyped-def]
-    """Find out of some waiting nodes whether they are contested; the others certainly stay."""
-    table, place, _, margin, _, pointer, neighbour, _, gap, since, least, most = field
-    extra = np.zeros(table.shape[1])
-    for k in range(first, last):
+def resist(field, work, nodes, contested, count):  # type: ignore[no-untyped-def]
+    """Add to the ``count`` contested nodes those of some waiting ones that do not certainly stay.
+
+    Returns how many are contested now, and the nodes whose costs would have to be known.
+    """
+    missing, n_missing = np.empty(nodes.shape[0], np.uint32), 0
+    extra = np.zeros(field.table.shape[1])
+    for k in range(nodes.shape[0]):
         i = nodes[k]
-        ask_ahead(field, work.labels, nodes, k, last)
-        work.needed[i] = True
-        contested[k] = place[i] < 0 or not _held(
-            table, place[i], margin[i], pointer, neighbour, gap, since, least, most, work.labels,
-            i, extra,
+        ask_ahead(field, work.labels, nodes, k, nodes.shape[0])
+        work.needed[i], contested[count], missing[n_missing] = True, i, i
+        unknown = field.place[i] < 0
+        work.waiting[i] = unknown or not _held(
+            field.table, field.place[i], field.margin[i], field.pointer, field.neighbour,
+            field.gap, field.since, field.least, field.most, work.labels, i, extra,
         )  # fmt: skip
-        work.waiting[i] = contested[k]
-
-
-@exact
-def let_go(field, work, rank, nodes):  # type: ignore[no-untyped-def]
-    """Let some nodes go who can; return how many moved, and who is contested."""
-    found = np.empty(nodes.shape[0], np.int8)
-    look(field, work, nodes, 0, nodes.shape[0], found)
-    moves, left = go(field, work, rank, nodes, found)
-    contested = np.empty(left.shape[0], np.bool_)
-    resist(field, work, left, 0, left.shape[0], contested)
-    return moves, left[contested]
+        n_missing += unknown
+        count += work.waiting[i] and not unknown
+    return count, missing[:n_missing]
 
 
 @exact
@@ -219,8 +213,9 @@ def decide(field, work, rank, contested):  # type: ignore[no-untyped-def]
         ask_ahead(field, labels, nodes, k, nodes.shape[0])
         waiting[i], wish[k] = False, labels[i]
         if since[i] == present:
-            wish[k], gain[k] = _best(table, place[i], cheapest[i], noise[i], pointer, neighbour,
-                                     gap, labels, i, extra)  # fmt: skip
+            row = place[i]
+            wish[k], gain[k] = _best(table, row, cheapest[i], noise[row], pointer, neighbour, gap,
+                                     labels, i, extra)  # fmt: skip
     for k in np.argsort(-gain, kind="mergesort"):
         i = nodes[k]
         if wish[k] != labels[i] and not queued[i]:
@@ -233,7 +228,7 @@ def decide(field, work, rank, contested):  # type: ignore[no-untyped-def]
     return moves, queue[:woken].copy()
 
 
-@inner_exact
+@inlined_exact
 def _held(  # type: ignore[no-untyped-def]
     table, row, margin, pointer, neighbour, gap, since, least, most, labels, i, extra
 ):  # fmt: skip
@@ -260,7 +255,7 @@ def _held(  # type: ignore[no-untyped-def]
     return less == 0
 
 
-@inner_exact
+@inlined_exact
 def _best(table, row, cheapest, noise, pointer, neighbour, gap, labels, i, extra):  # type: ignore[no-untyped-def]
     """Return the label that a node of known costs should have; ``extra`` is zero, and left so."""
     first, last, mine, best = pointer[i], pointer[i + 1], labels[i], cheapest
@@ -285,7 +280,7 @@ def _best(table, row, cheapest, noise, pointer, neighbour, gap, labels, i, extra
     return (best, old - low) if low < old - gain else (mine, 0.0)
 
 
-@inner_exact
+@inlined_exact
 def _wake(  # type: ignore[no-untyped-def]
     pointer, neighbour, sign, cheapest, labels, waiting, queued, held, doubtful, stale, group,
     queue, woken, i,

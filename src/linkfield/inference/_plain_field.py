@@ -16,11 +16,11 @@ WIDER = 1e-9
 class PlainField(NamedTuple):
     """Costs and edges by node.
 
-    Node i has the costs ``table[place[i]]``, or place -1 while they are not known; every label
-    other than ``cheapest`` certainly costs it at least ``margin`` more. ``sign`` and ``gap`` stand
-    beside the neighbour that they belong to. The gaps of node i are those of the time ``since[i]``
-    (-1: never known); by now they are that between ``least`` and ``most`` times, at the present,
-    the last of these times, exactly.
+    Node i has the costs ``table[place[i]]``, which may be off by ``noise[place[i]]``, or place -1
+    while they are not known; every label other than ``cheapest`` certainly costs it at least
+    ``margin`` more. ``sign`` and ``gap`` stand beside the neighbour that they belong to. The gaps
+    of node i are those of the time ``since[i]`` (-1: never known); by now they are that between
+    ``least`` and ``most`` times, at the present, the last of these times, exactly.
     """
 
     table: Any

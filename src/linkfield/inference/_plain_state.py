@@ -12,6 +12,7 @@ from ..field import PottsField
 from . import _component_kernels as components
 from . import _edge_kernels as kernels
 from . import _frame_kernels as frame
+from . import _sweep_kernels as sweeps
 from ._chain_kernels import missing_in_chains, swap
 from ._plain_field import PlainField, Work
 from ._relabel_kernels import rename, restive
@@ -20,17 +21,31 @@ from .on_demand import Costs, CostsOnDemand
 __all__ = ["PlainState", "plain"]
 
 IntArray = NDArray[np.int64]
+Int32Array = NDArray[np.int32]
 Numbers = NDArray[np.uint32]
 
 #: Nodes that are inserted at a time where costs are worked out on demand.
 INSERTED = 32_768
 
-#: So many nodes are worth waking threads for, so many components that are asked whether there is
-#: hope, and so many whose members' costs and links are looked at.
-MANY, MANY_HOPES, MANY_COMPONENTS = 1_200, 3_000, 500
+#: From so many nodes or components on, looks at them are made on all threads.
+MANY = 6_000
 
 #: So often gaps are known by bounds on their change, until all are forgotten.
 EPOCHS = 256
+
+NOBODY = np.empty(0, dtype=np.int32)
+
+NO_GAPS, NO_LOOKS = np.empty(0), np.empty(0, dtype=np.int8)
+
+#: What a sweep is told at its start.
+NOTHING = sweeps.Answer(0, NO_GAPS, NO_LOOKS)
+
+#: The looks that a sweep asks for.
+LOOKS: dict[int, Any] = {
+    sweeps.LOOKS: kernels.look,
+    sweeps.HOPES: components.hopeful,
+    sweeps.HOLDS: components.loose,
+}
 
 
 class PlainState:
@@ -49,17 +64,19 @@ class PlainState:
             sign, gap = np.sign(gap).astype(np.int8), gap[parts.edge]
             since = np.zeros(n, dtype=np.int32)
         else:
-            table, place = np.empty((0, source.n_labels)), np.empty(n, dtype=np.int32)
+            table, place = np.empty((0, source.n_labels)), np.full(n, -1, dtype=np.int32)
             cheapest, margin = source.costs.cheapest, source.costs.margin
-            noise, gap = np.zeros(n), np.zeros(m)
+            noise, gap = np.empty(0), np.zeros(m)
             sign = np.where(source.must, -1, 1).astype(np.int8)
             since = np.full(n, -1, dtype=np.int32)
         self.field = PlainField(
             table, place, cheapest, margin, noise, parts.pointer, parts.neighbour, sign[parts.edge],
             gap, since, np.ones(1), np.ones(1),
         )  # fmt: skip
-        waiting, needed, moved, queued, listed, held, doubtful = np.zeros((7, n), dtype=bool)
-        stale = np.zeros(len(parts.starts) - 1, dtype=bool)
+        # Some more than there are nodes: loops may take eight of them at a time.
+        marks = np.zeros((7, _eights(n)), dtype=bool)
+        waiting, needed, moved, queued, listed, held, doubtful = marks
+        stale = np.zeros(_eights(len(parts.starts) - 1), dtype=bool)
         self.work = Work(
             np.empty(n, dtype=np.int32), waiting, needed, moved, queued, listed, held, doubtful,
             stale, parts.starts, parts.members, parts.group, parts.component,
@@ -67,6 +84,7 @@ class PlainState:
         )  # fmt: skip
         self.edges = (parts.left, parts.right, sign)
         self.broken = self._first = self.moved = np.empty(0, dtype=np.uint32)
+        self.needed, self.given = NOBODY, np.arange(len(table), dtype=np.int32)
         self._known = np.empty(0, dtype=np.int64)
 
     def restart(self, start: IntArray | None) -> None:
@@ -78,9 +96,8 @@ class PlainState:
         elif start is not self._known:  # they are not those that were found last
             labels[:] = start
             self.broken = frame.broken(*self.edges, labels)
-        self.work.needed[:] = self.work.moved[:] = False
         if isinstance(self.source, CostsOnDemand):
-            self._renew(self.source.costs)
+            self._renew(self.source.costs, start is None)
         if start is not None:
             self._begin()
 
@@ -89,18 +106,17 @@ class PlainState:
 
         They are known again if the next start is this very array.
         """
-        f, parts, labels = self.field, self.parts, self.work.labels
-        args = (f.pointer, f.neighbour, parts.edge, f.sign, labels)
-        self.broken = frame.broken_among(_numbers(self.work.doubtful), *args)
-        if start is None:
-            start, self.moved = self.labels, np.arange(len(labels), dtype=np.uint32)
-        else:
-            self.moved, new = frame.taken_over(_numbers(self.work.moved), labels, start)
-            start = new if len(self.moved) else start
-        self._known = start
-        return start
+        everyone = start is None
+        start = self.labels if start is None else start
+        end = frame.end(self.field, self.work, self.parts.edge, start)
+        self.broken, self.moved, needed, found = end
+        self.needed = needed.astype(np.int32)
+        if everyone:
+            self.moved = np.arange(len(start), dtype=np.uint32)
+        self._known = found if len(end[1]) else start
+        return self._known
 
-    def _renew(self, costs: Costs) -> None:
+    def _renew(self, costs: Costs, fresh: bool) -> None:
         """Forget all costs but those that are given, and what is known of the links."""
         f = self.field
         if costs.drift is None or len(f.most) == EPOCHS:
@@ -111,16 +127,16 @@ class PlainState:
             least[:-1], most[:-1] = f.least * costs.drift[0], f.most * costs.drift[1]
             f = f._replace(least=least, most=most)
         self.field = f = f._replace(cheapest=costs.cheapest, margin=costs.margin)
-        if costs.nodes is None or costs.table is None or costs.noise is None:
+        self._give(NOBODY)
+        if fresh:  # a first labelling asks for the costs of all nodes, part by part
             f.place[:] = -1
-            return
-        self.field, self.used = f._replace(table=costs.table), len(costs.nodes)
-        frame.know_again(self.field, costs.nodes, costs.noise)
+        elif costs.nodes is not None and costs.table is not None and costs.noise is not None:
+            self.field = f._replace(table=costs.table, noise=costs.noise)
+            self._give(costs.nodes)
 
-    @property
-    def needed(self) -> NDArray[np.int32]:
-        """The nodes whose costs were needed, in order."""
-        return np.flatnonzero(self.work.needed).astype(np.int32)
+    def _give(self, nodes: Int32Array) -> None:
+        """Take it that these are the nodes whose costs are the first of the table."""
+        self.given, self.used = nodes, len(nodes)
 
     @property
     def labels(self) -> IntArray:
@@ -129,53 +145,48 @@ class PlainState:
 
     def _begin(self) -> None:
         """Let wait who is not content, the ends of broken edges among them, and components."""
-        self._first = frame.begin(self.field, self.work, self.broken, *self.edges[:2])
+        given, (left, right, _) = self.given, self.edges
+        self._first = frame.begin(self.field, self.work, given, self.broken, left, right)
 
-    def know(self, contested: Numbers) -> None:
-        """Ask for what is missing of the costs of contested nodes, of their links if they may move.
-
-        Those of known costs may: that is why they are contested.
-        """
-        if isinstance(self.source, PottsField):
-            return
-        new = self.field.place[contested] < 0
-        if new.any():
-            some, moving = contested[new], ~new
-            self.know_labels(some)
-            moving[new] = self._found(kernels.resist, some)
-            contested = contested[moving]
-        self.know_links(contested)
-
-    def know_links(self, nodes: Numbers) -> None:
-        """Ask for what the links of some nodes cost, where that is not known of the present."""
-        if len(nodes) == 0 or isinstance(self.source, PottsField):
-            return
-        f, present = self.field, len(self.field.most) - 1
-        nodes = nodes[f.since[nodes] != present]
-        if len(nodes) == 0:
-            return
-        at = kernels.slots(f.pointer, nodes)
-        f.gap[at] = self.source.costs.gaps(self.parts.edge[at])
-        f.since[nodes] = present
+    def ask_for_labels(self, nodes: Numbers) -> int:
+        """Ask for what labels cost some nodes; return from where on that stands in the table."""
+        assert isinstance(self.source, CostsOnDemand)
+        first, self.used = self.used, self.used + len(nodes)
+        f = self.field
+        if self.used > min(len(f.table), len(f.noise)):
+            room = min(len(self.visit), max(1024, 2 * self.used))
+            table, noise = np.empty((room, f.table.shape[1])), np.empty(room)
+            table[:first], noise[:first] = f.table[:first], f.noise[:first]
+            self.field = f = f._replace(table=table, noise=noise)
+        rows = slice(first, self.used)
+        self.source.costs.unary(nodes.astype(np.int64), f.table[rows], f.noise[rows])
+        return first
 
     def know_labels(self, nodes: Numbers) -> None:
         """Ask for what labels cost some nodes, where that is not known."""
-        if len(nodes) == 0 or isinstance(self.source, PottsField):
-            return
         nodes = nodes[self.field.place[nodes] < 0]
-        if len(nodes) == 0:
-            return
-        first, self.used = self.used, self.used + len(nodes)
-        table = self.field.table
-        if self.used > len(table):
-            grown = np.empty((min(len(self.visit), max(1024, 2 * self.used)), table.shape[1]))
-            grown[:first] = table[:first]
-            self.field = self.field._replace(table=grown)
-        noise = np.zeros(len(nodes))
-        table = self.field.table[first : self.used]
-        self.source.costs.unary(nodes.astype(np.int64), table, noise)
-        self.field.noise[nodes] = noise
-        self.field.place[nodes] = np.arange(first, self.used)
+        if len(nodes):
+            first = self.ask_for_labels(nodes)
+            self.field.place[nodes] = np.arange(first, self.used)
+
+    def know_links(self, nodes: Numbers) -> None:
+        """Ask for what the links of some nodes cost at present."""
+        assert isinstance(self.source, CostsOnDemand)
+        f = self.field
+        at = kernels.slots(f.pointer, nodes)
+        f.gap[at] = self.source.costs.gaps(self.parts.edge[at])
+        f.since[nodes] = len(f.most) - 1
+
+    def _answer(self, stage: int, some: Numbers, asked: Numbers, edges: Numbers) -> sweeps.Answer:
+        """Return what a sweep has stopped to ask for."""
+        if stage == sweeps.LABELS:
+            return sweeps.Answer(self.ask_for_labels(asked), NO_GAPS, NO_LOOKS)
+        if stage == sweeps.LINKS:
+            assert isinstance(self.source, CostsOnDemand)
+            return sweeps.Answer(0, self.source.costs.gaps(edges), NO_LOOKS)
+        found = np.empty(len(some), dtype=np.int8)
+        share(lambda a, b: LOOKS[stage](self.field, self.work, some, a, b, found), len(some))
+        return sweeps.Answer(0, NO_GAPS, found)
 
     def insert(self, order: IntArray) -> None:
         nodes, labels = self.visit[order].astype(np.uint32), self.work.labels
@@ -197,65 +208,27 @@ class PlainState:
         self._first = nodes[:0]
         if len(nodes) == 0:
             return 0, True
-        moves, contested = self._let_go(nodes)
-        for _ in range(more + 1):
-            if len(contested) == 0:
-                break
-            self.know(contested)
-            decided, nodes = kernels.decide(self.field, self.work, self.rank, contested)
-            others, contested = self._let_go(nodes)
-            moves += decided + others
-        return moves, len(contested) == 0
-
-    def _let_go(self, nodes: Numbers) -> tuple[int, Numbers]:
-        """Let some nodes go who can; return how many moved, and who is contested."""
-        if len(nodes) == 0:
-            return 0, nodes
-        if len(nodes) < MANY:
-            moves, contested = kernels.let_go(self.field, self.work, self.rank, nodes)
-            return int(moves), contested
-        found = np.empty(len(nodes), dtype=np.int8)
-        self._look(kernels.look, nodes, found)
-        moves, left = kernels.go(self.field, self.work, self.rank, nodes, found)
-        return int(moves), left[self._found(kernels.resist, left)]
-
-    def _look(self, kernel: Any, some: Numbers, *found: NDArray[Any], many: int = MANY) -> None:
-        """Look at nodes or components, which changes no label, on all threads if they are many."""
-
-        def look(first: int, last: int) -> None:
-            kernel(self.field, self.work, some, first, last, *found)
-
-        if len(some) >= many:
-            share(look, len(some))
-        elif len(some):
-            look(0, len(some))
+        stage, moves, rounds, asked, answer = sweeps.START, 0, more + 1, nodes[:0], NOTHING
+        while stage != sweeps.DONE:
+            stage, moved, rounds, nodes, asked, edges = sweeps.sweep(
+                self.field, self.work, self.rank, self.parts.edge, stage, rounds, nodes, asked,
+                answer, MANY,
+            )  # fmt: skip
+            moves += moved
+            if stage != sweeps.DONE:
+                answer = self._answer(stage, nodes, asked, edges)
+        return moves, len(nodes) == 0
 
     def sweep_components(self) -> int:
-        some = _numbers(self.work.stale)
-        self.work.stale[some] = False
-        some = some[self._found(components.hopeful, some, MANY_HOPES)]
-        if len(some) == 0:
-            return 0
-        members = self._members(some)
-        self.work.needed[members] = True
-        self.know_labels(members)
-        some = some[self._found(components.loose, some, MANY_COMPONENTS)]
-        if len(some) == 0:
-            return 0
-        self.know_links(self._members(some))
-        wish, gain = np.empty(len(some), dtype=np.int32), np.empty(len(some))
-        self._look(components.wishes, some, wish, gain, many=MANY_COMPONENTS)
-        return int(components.move(self.field, self.work, some, wish, gain))
-
-    def _found(self, kernel: Any, some: Numbers, many: int = MANY) -> NDArray[np.bool_]:
-        """Return of which nodes or components a look finds what it asks for."""
-        found = np.empty(len(some), dtype=bool)
-        self._look(kernel, some, found, many=many)
-        return found
-
-    def _members(self, some: Numbers) -> Numbers:
-        """Return the nodes of some components."""
-        return self.work.members[kernels.slots(self.work.starts, some)]
+        stage, moves, answer = sweeps.START, 0, NOTHING
+        some = asked = self.moved[:0]
+        while stage != sweeps.DONE:
+            stage, moves, some, asked, edges = sweeps.sweep_components(
+                self.field, self.work, self.parts.edge, stage, some, asked, answer, MANY
+            )
+            if stage != sweeps.DONE:
+                answer = self._answer(stage, some, asked, edges)
+        return int(moves)
 
     def rename(self) -> bool:
         pointer, node, number = self.graph.connected_groups
@@ -304,6 +277,11 @@ class PlainState:
         assert isinstance(f, PottsField)
         args = plain(f.unary, left, right, f.agree_cost, f.differ_cost, self.labels)
         return float(kernels.energy(*args))
+
+
+def _eights(n: int) -> int:
+    """Return the next multiple of eight."""
+    return -(-n // 8) * 8
 
 
 def _numbers(which: NDArray[np.bool_]) -> Numbers:

@@ -207,7 +207,7 @@ def _may_gain(loss, kept, change, used, names):  # type: ignore[no-untyped-def]
 def rename(table, place, noise, labels, pointer, node, wanted):  # type: ignore[no-untyped-def]
     """Rename the labels of the wanted components at their best, in place; return which gained.
 
-    Node i has the costs ``table[place[i]]``.
+    Node i has the costs ``table[place[i]]``, which may be off by ``noise[place[i]]``.
     """
     K = table.shape[1]
     cost, used = np.empty((K, K)), np.empty(K, np.int64)
@@ -226,7 +226,7 @@ def rename(table, place, noise, labels, pointer, node, wanted):  # type: ignore[
                     cost[r, h] = 0.0
                 r += 1
             k = number[label]
-            slack += noise[i]
+            slack += noise[row]
             for h in range(K):
                 cost[k, h] += table[row, h]
         for k in range(r):

@@ -110,9 +110,9 @@ class ICM(Inference):
         state = costs.state = costs.state or PlainState(costs)
         state.restart(start)
         self._settle(state, start is None, costs.structure.n_nodes, rng, every_move)
+        labels = state.finish(start)
         # What a first labelling had to know says little about the next one.
         costs.needed = state.needed[:0] if start is None else state.needed
-        labels = state.finish(start)
         costs.broken, costs.moved = state.broken.astype(np.int64), state.moved
         return labels
 

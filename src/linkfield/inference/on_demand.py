@@ -50,7 +50,7 @@ class Costs:
     cheapest: Int32Array
     margin: FloatArray
     unary: Callable[[IntArray, FloatArray, FloatArray], None]
-    gaps: Callable[[Int32Array], FloatArray]
+    gaps: Callable[[NDArray[Any]], FloatArray]
     drift: tuple[float, float] | None = None
     nodes: Int32Array | None = None
     table: FloatArray | None = None
