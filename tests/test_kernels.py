@@ -15,8 +15,9 @@ from scipy.sparse.csgraph import connected_components
 
 from linkfield import Constraints, HMRFKMeans
 from linkfield._blocksums import BlockGroups
+from linkfield._kernels import graphs
 from linkfield._rows import CentredCSR, CSRRows, DenseRows, Rows
-from linkfield._structure import Structure
+from linkfield._structure import Structure, by_group
 from linkfield.constraints._normal import unique_rows
 from linkfield.constraints.closure import (
     FEW,
@@ -264,6 +265,7 @@ def test_components_are_scipys(seed: int) -> None:
     for led in (_led_by_hand, _led_by_steps):
         np.testing.assert_array_equal(_numbered(led(n, edges)), wanted)
     np.testing.assert_array_equal(must_components(n, edges), wanted)
+    np.testing.assert_array_equal(graphs.components(n, edges), wanted)
 
 
 @pytest.mark.parametrize("m", [FEW, FEW + 1, SOME, SOME + 1])
@@ -273,7 +275,21 @@ def test_components_of_more_links(m: int, shape: str) -> None:
     name, at = rng.permutation(m + 1), np.arange(m)
     ends = {"chain": (at, at + 1), "star": (0 * at, at + 1), "random": rng.integers(0, m, (2, m))}
     edges = name[np.column_stack(ends[shape])]
-    np.testing.assert_array_equal(must_components(m + 1, edges), components(m + 1, edges))
+    wanted = components(m + 1, edges)
+    np.testing.assert_array_equal(must_components(m + 1, edges), wanted)
+    np.testing.assert_array_equal(graphs.components(m + 1, edges), wanted)
+
+
+@given(seed=seeds, transposed=st.booleans())
+def test_groups_hold_their_entries_in_order(seed: int, transposed: bool) -> None:
+    rng = np.random.default_rng(seed)
+    n_groups, n = int(rng.integers(1, 9)), int(rng.integers(0, 40))
+    group = rng.integers(0, n_groups, (n, 2))[:, 0] if transposed else rng.integers(0, n_groups, n)
+    pointer, order = by_group(group, n_groups)
+    assert len(pointer) == n_groups + 1 and len(order) == n
+    for g in range(n_groups):
+        mine = order[pointer[g] : pointer[g + 1]]
+        np.testing.assert_array_equal(mine, np.flatnonzero(group == g))
 
 
 @given(seed=seeds, top=st.sampled_from([3, 1000, 2**40]))

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .constraints._normal import stable_order, unique_rows
-from .constraints.closure import must_components
+from .constraints._normal import unique_rows
 
 __all__ = ["Compact", "Structure", "by_group"]
 
@@ -40,9 +39,10 @@ class Compact(NamedTuple):
 
 def by_group(group: IntArray, n_groups: int) -> tuple[IntArray, IntArray]:
     """Return where each group's entries start in the second array, and the entries by group."""
-    pointer = np.zeros(n_groups + 1, dtype=np.int64)
-    np.cumsum(np.bincount(group, minlength=n_groups), out=pointer[1:])
-    return pointer, stable_order(group)
+    from ._kernels.graphs import grouped
+
+    pointer, order = grouped(np.ascontiguousarray(group, dtype=np.int64), n_groups)
+    return pointer, order
 
 
 @dataclass(frozen=True)
@@ -110,9 +110,8 @@ class Structure:
     @cached_property
     def connected(self) -> IntArray:
         """The component of each node in the graph of all links: independent problems (1.5)."""
-        links = [self.edges, self._hubs, self.n_nodes + self.block_pairs,
-                 self.node_blocks + np.array([0, self.n_nodes])]  # fmt: skip
-        return self._components(links)
+        apart = self.n_nodes + self.block_pairs, self.node_blocks + np.array([0, self.n_nodes])
+        return self._components(self.edges, *(apart if self.n_blocks else ()))
 
     @cached_property
     def connected_groups(self) -> tuple[IntArray, IntArray, IntArray]:
@@ -131,7 +130,7 @@ class Structure:
         """Return the component of each node in the graph of must-links, entailed ones included."""
         if "must" not in self._known or not np.array_equal(self._known["must"], must):
             self._known.clear()
-            self._known.update(must=must, together=self._components([self.edges[must], self._hubs]))
+            self._known.update(must=must, together=self._components(self.edges[must]))
         return np.asarray(self._known["together"])
 
     def compact(self, must: NDArray[np.bool_]) -> Compact:
@@ -184,12 +183,14 @@ class Structure:
         pointer, order = by_group(number[keep], len(chosen))
         return pointer, keep[order], component, number, block[chosen]
 
-    @cached_property
-    def _hubs(self) -> IntArray:
-        """The members of blocks, each joined to a node that stands for its block."""
-        member = np.flatnonzero(self.block >= 0)
-        return np.column_stack([member, self.n_nodes + self.block[member]])
+    def _components(self, *links: IntArray) -> IntArray:
+        """Return the component of each node; members of a block are in one."""
+        from ._kernels.graphs import components
 
-    def _components(self, links: list[IntArray]) -> IntArray:
-        total = self.n_nodes + self.n_blocks
-        return must_components(total, np.concatenate(links))[: self.n_nodes]
+        if self.n_blocks:  # each is joined to a node that stands for its block
+            member = np.flatnonzero(self.block >= 0)
+            hubs = np.column_stack([member, self.n_nodes + self.block[member]])
+            links = (*links, hubs)
+        joined = links[0] if len(links) == 1 else np.concatenate(links)
+        found = components(self.n_nodes + self.n_blocks, np.ascontiguousarray(joined))
+        return np.asarray(found[: self.n_nodes])
