@@ -15,6 +15,7 @@ from linkfield._kernels.lists import relabelled, renumber
 from linkfield._rows import pieces
 from linkfield.distortions import METRICS, SquaredEuclidean
 from linkfield.engine import ArrayEngine, Assignment
+from linkfield.engine.kept_costs import FEW
 from linkfield.estimation import Model
 
 K, N, D = 5, 1_300, 7
@@ -74,6 +75,25 @@ def test_wanted_costs_are_those_of_all_rows(share: float, seed: int) -> None:
         table, noise = standing.costs()
         np.testing.assert_array_equal(standing.kept.table[: len(wanted)], table[wanted])
         np.testing.assert_array_equal(standing.kept.noise[: len(wanted)], noise[wanted])
+
+
+@given(seed=seeds, n_tied=st.integers(1, FEW + 1))
+def test_few_tied_rows_have_all_their_costs_written_down(seed: int, n_tied: int) -> None:
+    rng = np.random.default_rng(seed)
+    distortion = SquaredEuclidean()
+    rows, free = distortion.rows(rng.normal(size=(N, D))), np.ones(N, dtype=bool)
+    free[rng.choice(N, n_tied, replace=False)] = False
+    engine = Blocks(rows, rng.uniform(0.1, 2.0, N), free, distortion, K)
+    standing = Assignment(engine, np.full(N, -1))
+    model = Model(rng.normal(size=(K, D)), METRICS["diagonal"](rng.uniform(0.3, 3.0, D)))
+    for _ in range(2):  # wanting nobody the second time changes nothing
+        standing.kept.want(np.empty(0, dtype=np.int32))
+        standing.assign(model, np.zeros(K))
+        known = standing.kept.rows
+        np.testing.assert_array_equal(known, np.arange(n_tied if n_tied <= FEW else 0))
+        table, noise = standing.costs()
+        np.testing.assert_array_equal(standing.kept.table[: len(known)], table[known])
+        np.testing.assert_array_equal(standing.kept.noise[: len(known)], noise[known])
 
 
 @given(seed=seeds)

@@ -16,6 +16,9 @@ __all__ = ["KeptCosts"]
 FloatArray = NDArray[np.float64]
 Int32Array = NDArray[np.int32]
 
+#: So few tied rows are all written down: to ask for some of them would take longer.
+FEW = 64
+
 
 @dataclass
 class KeptCosts:
@@ -43,7 +46,11 @@ class KeptCosts:
         self._slot = np.empty(0, dtype=np.int32)
 
     def want(self, rows: Int32Array) -> None:
-        """Have the costs of these rows written down from the next pass on."""
+        """Have the costs of these rows, or of all where they are few, written down by passes."""
+        if self.n_tied <= FEW:
+            if len(self.rows) == self.n_tied:
+                return
+            rows = np.arange(self.n_tied, dtype=np.int32)
         if len(self._slot) == 0 and len(rows):
             self._slot = np.full(self.n_tied, -1, dtype=np.int32)
         if len(self._slot):

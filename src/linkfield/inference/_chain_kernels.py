@@ -6,9 +6,8 @@ A chain is a component of the graph of nodes that have one of two labels (a Kemp
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from .._kernels.compiling import inner_exact
+from .._kernels.compiling import exact, inner_exact
 from ._plain_field import GAIN
 
 __all__ = ["missing_in_chains", "swap"]
@@ -47,7 +46,7 @@ def _chain(field, work, i, b, chain, mark):  # type: ignore[no-untyped-def]
     return count, missing, change, noise
 
 
-@njit(cache=True)
+@exact
 def missing_in_chains(field, work, visit, chain, mark):  # type: ignore[no-untyped-def]
     """Return the nodes whose costs have to be known to swap labels along chains."""
     n = work.labels.shape[0]

@@ -126,17 +126,12 @@ class PlainState:
             least, most = np.ones((2, len(f.most) + 1))
             least[:-1], most[:-1] = f.least * costs.drift[0], f.most * costs.drift[1]
             f = f._replace(least=least, most=most)
-        self.field = f = f._replace(cheapest=costs.cheapest, margin=costs.margin)
-        self._give(NOBODY)
+        f, self.given = f._replace(cheapest=costs.cheapest, margin=costs.margin), NOBODY
         if fresh:  # a first labelling asks for the costs of all nodes, part by part
             f.place[:] = -1
         elif costs.nodes is not None and costs.table is not None and costs.noise is not None:
-            self.field = f._replace(table=costs.table, noise=costs.noise)
-            self._give(costs.nodes)
-
-    def _give(self, nodes: Int32Array) -> None:
-        """Take it that these are the nodes whose costs are the first of the table."""
-        self.given, self.used = nodes, len(nodes)
+            f, self.given = f._replace(table=costs.table, noise=costs.noise), costs.nodes
+        self.field, self.used = f, len(self.given)
 
     @property
     def labels(self) -> IntArray:
@@ -164,7 +159,8 @@ class PlainState:
 
     def know_labels(self, nodes: Numbers) -> None:
         """Ask for what labels cost some nodes, where that is not known."""
-        nodes = nodes[self.field.place[nodes] < 0]
+        if len(nodes):
+            nodes = nodes[self.field.place[nodes] < 0]
         if len(nodes):
             first = self.ask_for_labels(nodes)
             self.field.place[nodes] = np.arange(first, self.used)
@@ -262,7 +258,8 @@ class PlainState:
             return 0
         chain, mark = np.empty(n, dtype=np.uint32), np.zeros(n + 1, dtype=np.int64)
         seen = np.zeros(n, dtype=np.int64)
-        self.know_labels(missing_in_chains(self.field, self.work, self.visit, chain, mark))
+        if (self.field.place < 0).any():
+            self.know_labels(missing_in_chains(self.field, self.work, self.visit, chain, mark))
         moves = at = 0
         while at < n:
             args = (self.work, self.visit, at, chain, mark, seen)
