@@ -154,6 +154,8 @@ def share(function: Callable[[int, int], T], n: int) -> list[T]:
 
 
 def _in_pieces(function: Callable[[int, int], T], n: int, count: int) -> list[T]:
+    if count == 1:
+        return [function(0, n)]
     edges = [n * k // count for k in range(count + 1)]
     return run(lambda k: function(edges[k], edges[k + 1]), range(count))
 

@@ -56,13 +56,10 @@ class Blocks:
         numbers = distinct(key)
         number = np.full(n_components + n_classes + n, -1)
         number[numbers] = np.arange(len(numbers))
-        a, b = np.triu_indices(n_classes, k=1)
-        edges = np.concatenate(
-            [
-                closed.apart[trusted[closed.apart[:, 0]] & trusted[closed.apart[:, 1]]],
-                np.column_stack([class_key[a], class_key[b]]),
-            ]
-        )
+        edges = closed.apart[trusted[closed.apart[:, 0]] & trusted[closed.apart[:, 1]]]
+        if n_classes > 1:
+            a, b = np.triu_indices(n_classes, k=1)
+            edges = np.concatenate([edges, np.column_stack([class_key[a], class_key[b]])])
         ends = with_smaller_first(number[edges])
         edges, _ = unique_rows(ends[ends[:, 0] >= 0])
         return cls(number[key], edges)

@@ -167,6 +167,8 @@ class PartialLabels:
 
     def single(self) -> PartialLabels:
         """Return the labels without the rows that carry more than one class."""
+        if len(self.rows) == 0:
+            return self
         rows, inverse, times = np.unique(self.rows, return_inverse=True, return_counts=True)
         del rows
         keep = times[inverse] == 1

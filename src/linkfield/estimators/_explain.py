@@ -139,10 +139,9 @@ def violation_table(
     for name in ("a", "b"):
         out[name] = table[name] if ids is None else ids[table[name]]
     out["kind"], out["weight"] = table["kind"], table["weight"]
-    if terms is not None:
+    out["cost"] = 0.0
+    if terms is not None and len(table):
         out["cost"] = _given_costs(terms, metric, table, labels[terms.ties.rows], factor)
-    else:
-        out["cost"] = 0.0
     return out
 
 

@@ -33,10 +33,10 @@ def seeding_data(
     buffer = np.empty((most_offered(engine.n_clusters), len(engine.rows)), dtype=np.float32)
 
     def centres_of(member: Any) -> FloatArray:
-        member = sparse.csr_array(member)
+        member = member.tocsr()
         used, column = np.unique(member.indices, return_inverse=True)
         rows = engine.rows.take(used)
-        weight = np.asarray(member.sum(axis=1)).ravel()
+        weight = member @ np.ones(member.shape[1])
         scale = engine.distortion.row_scale(rows, shared)
         value = member.data if scale is None else member.data * scale[column]
         small = sparse.csr_array((value, column, member.indptr), (len(weight), len(used)))

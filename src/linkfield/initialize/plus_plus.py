@@ -81,8 +81,9 @@ def add_centres(
         # Two rows that matter to each other only leave the same sum: take the first drawn.
         best = int(np.flatnonzero(left <= left.min() * (1 + 1e-9))[0])
         centres = np.concatenate([centres, points[best : best + 1]])
-        sums = draws.lowered(nearest, found[best], drawn)
-        ready.move_away_from(points[best : best + 1])
+        if len(centres) < n_centres:
+            sums = draws.lowered(nearest, found[best], drawn)
+            ready.move_away_from(points[best : best + 1])
     return centres[:n_centres]
 
 
