@@ -12,21 +12,12 @@ from numpy.typing import NDArray
 from .._blocksums import BlockGroups
 from .._rows import DenseRows, Rows
 from .._structure import Structure
-from ..constraints import Ties
-from ..distortions import (
-    Distortion,
-    HMRFPenalty,
-    Metric,
-    MPC2003Penalty,
-    Penalty,
-    SquaredEuclidean,
-)
-from ..distortions.bounds import Bound
+from ..distortions import Metric, MPC2003Penalty
 from ..field import EntailedLinks, PottsField, edge_costs
 from ..inference.on_demand import CostsOnDemand
 from .contraction import by_node, contracted
 from .entailed import entailed_gradient
-from .gaps import square_gaps
+from .pair_prices import PairPrices
 from .soft import broken_shares
 
 __all__ = ["PairTerms"]
@@ -36,31 +27,18 @@ IntArray = NDArray[np.int64]
 
 
 @dataclass
-class PairTerms:
+class PairTerms(PairPrices):
     """Σ w f(θ) over violated pairs, explicit and entailed.
 
     Parameters
     ----------
-    ties : Ties
-    data : Rows
-        All rows, tied or not.
-    distortion, penalty : Distortion, Penalty
-    bound : Bound or None
-        φmax, where the penalty uses it.
-    alpha : float or None
-        α_max of the 2003 penalty if it is fixed.
+    ties, data, distortion, penalty, bound, alpha
+        As in :class:`PairPrices`.
     on_demand : CostsOnDemand or None
         The labelling problem of the fit, where its costs are given as they are asked for.
     """
 
-    ties: Ties
-    data: Rows
-    distortion: Distortion
-    penalty: Penalty
-    bound: Bound | None = None
-    alpha: float | None = None
     on_demand: CostsOnDemand | None = field(default=None, repr=False)
-    _cache: dict[str, Any] = field(default_factory=dict, repr=False)
     _field: PottsField | None = field(default=None, repr=False)
     _seen: dict[str, Any] = field(default_factory=dict, repr=False)
     _calm: tuple[IntArray, bool] | None = field(default=None, repr=False)
@@ -69,89 +47,6 @@ class PairTerms:
     def rows(self) -> Rows:
         """The tied rows, copied: entailed links need them side by side."""
         return self.data.take(self.ties.rows)
-
-    @property
-    def linear(self) -> bool:
-        """Whether the pair part is linear in θ while labels stay."""
-        if not self.penalty.metric_dependent:
-            return True
-        bounded = self.penalty.bounded and self.bound is not None and self.bound.linear
-        return bounded and self.distortion.bregman
-
-    def _of(self, metric: Metric) -> dict[str, Any]:
-        """Return what was computed for this very metric (metrics are immutable)."""
-        if self._cache.get("metric") is not metric:
-            self._cache = {"metric": metric}
-        return self._cache
-
-    def phi(self, metric: Metric) -> FloatArray:
-        """Return φ of every explicit pair."""
-        cache = self._of(metric)
-        if "phi" not in cache:
-            everyone = slice(None)
-            if self.penalty.metric_dependent:
-                cache["phi"] = self.distortion.pair(self.data, *self._ends(everyone), metric)
-            else:
-                cache["phi"] = np.zeros(len(self.ties.pairs))
-        return np.asarray(cache["phi"])
-
-    def some_phi(self, pairs: NDArray[Any], metric: Metric) -> FloatArray:
-        """Return φ of some explicit pairs, at the price of those pairs."""
-        cache = self._of(metric)
-        if "phi" in cache:
-            return np.asarray(cache["phi"][pairs])
-        if not self.penalty.metric_dependent:
-            return np.zeros(len(pairs))
-        return self.distortion.pair(self.data, *self._ends(pairs), metric)
-
-    def top(self, metric: Metric) -> Any:
-        """Return φmax(θ), or α_max(θ)."""
-        cache = self._of(metric)
-        if "top" not in cache:
-            if self.bound is not None:
-                cache["top"] = self.bound.value(metric)
-            elif isinstance(self.penalty, MPC2003Penalty):
-                cache["top"] = self.alpha if self.alpha is not None else self.largest(metric)[0]
-            else:
-                cache["top"] = 0.0
-        return cache["top"]
-
-    def largest(self, metric: Metric) -> tuple[float, int]:
-        """Return the largest φ among the must-links (all pairs if there are none), and where."""
-        phi, among = self.phi(metric), self.ties.must
-        if not among.any():
-            among = np.ones(len(phi), dtype=bool)
-        if len(phi) == 0:
-            return 0.0, -1
-        at = int(np.argmax(np.where(among, phi, -np.inf)))
-        return float(phi[at]), at
-
-    def prices(self, metric: Metric) -> FloatArray:
-        """Return what it costs to break every explicit pair."""
-        cache = self._of(metric)
-        if "prices" not in cache:
-            cache["prices"] = self._priced(self.phi(metric), metric, slice(None))
-        return np.asarray(cache["prices"])
-
-    def some_prices(self, pairs: NDArray[Any], metric: Metric) -> FloatArray:
-        """Return what it costs to break some explicit pairs, at the price of those pairs."""
-        cache = self._of(metric)
-        if "prices" in cache:
-            return np.asarray(cache["prices"][pairs])
-        return self._priced(self.some_phi(pairs, metric), metric, pairs)
-
-    def _priced(self, phi: FloatArray, metric: Metric, pairs: Any) -> FloatArray:
-        top, must, weight = self.top(metric), self.ties.must[pairs], self.ties.weight[pairs]
-        if phi.ndim == 2:
-            must, weight = must[:, None], weight[:, None]
-        price = np.where(must, self.penalty.must(phi, top), self.penalty.cannot(phi, top))
-        if self._hard:
-            price = np.where(np.isinf(weight), 1.0, price)  # 0 · inf is not a number
-        return np.asarray(weight * price)
-
-    @cached_property
-    def _hard(self) -> bool:
-        return bool(np.isinf(self.ties.weight).any())
 
     @cached_property
     def in_parts(self) -> bool:
@@ -164,25 +59,6 @@ class PairTerms:
     def _has_top(self) -> bool:
         """Whether the largest penalty is known without looking at every pair."""
         return not isinstance(self.penalty, MPC2003Penalty) or self.alpha is not None
-
-    def weighs_squares(self, metric: Metric) -> bool:
-        """Whether φ(x, y) = Σ a (x − y)² is what a broken must-link costs."""
-        squares = type(self.distortion) is SquaredEuclidean and metric.theta.ndim == 1
-        return squares and type(self.penalty) is HMRFPenalty
-
-    def gaps(self, metric: Metric, pairs: NDArray[Any]) -> FloatArray:
-        """Return what some pairs cost where their ends agree, less what they cost otherwise."""
-        rows = self.data.compiled
-        if (
-            self.weighs_squares(metric)
-            and rows is not None
-            and not rows.transposed
-            and not self._hard
-        ):
-            top = float(self.top(metric))
-            return square_gaps(rows, self._all_ends, self.ties, pairs, metric, top)
-        price = self.some_prices(pairs, metric)
-        return np.where(self.ties.must[pairs], -price, price)
 
     @cached_property
     def only_blocks(self) -> bool:
@@ -202,33 +78,11 @@ class PairTerms:
             self._calm = labels, groups.quiet(ties.block_pairs, ties.row_blocks, labels)
         return self._calm[1]
 
-    def drift(self, old: Metric, new: Metric) -> tuple[float, float] | None:
-        """Return between which multiples all gaps change from one metric to another.
-
-        A price that is Σ_m a_m c_m with c_m ≥ 0, as Σ a (x − y)² and what the box of the data has
-        left above it, changes by no other factors than the weights a do. None if nothing is known.
-        """
-        if old is new or not self.penalty.metric_dependent:
-            return 1.0, 1.0
-        if not self.linear or new.full or (old.theta <= 0).any():
-            return None
-        ratio = new.theta / old.theta
-        return float(ratio.min()), float(ratio.max())
-
     @cached_property
     def structure(self) -> Structure:
         """The graph of the explicit pairs of fields that are given in parts."""
         ties = self.ties
         return Structure.of(ties.n_nodes, ties.pairs, None, ties.visit)
-
-    def costs(self, metric: Metric) -> tuple[FloatArray, FloatArray]:
-        """Return what every explicit pair costs where its ends agree, and where they differ."""
-        cache = self._of(metric)
-        if "costs" not in cache:
-            price = self.prices(metric)
-            must = self.ties.must if price.ndim == 1 else self.ties.must[:, None]
-            cache["costs"] = np.where(must, 0.0, price), np.where(must, price, 0.0)
-        return cache["costs"][0], cache["costs"][1]
 
     def links(self, metric: Metric) -> EntailedLinks | None:
         """Return the entailed links that are kept by block, row by row."""
@@ -307,16 +161,6 @@ class PairTerms:
     def violating(self, labels: IntArray, pairs: IntArray) -> None:
         """Take it that labels of the tied rows break these pairs; see :meth:`violated`."""
         self._seen = {"labels": labels, "violated": pairs}
-
-    def _ends(self, pairs: Any) -> tuple[IntArray, IntArray]:
-        """Return between which rows of all data some explicit pairs are."""
-        left, right = self._all_ends
-        return left[pairs], right[pairs]
-
-    @cached_property
-    def _all_ends(self) -> tuple[IntArray, IntArray]:
-        left, right = self.ties.pairs.T
-        return self.ties.rows[left], self.ties.rows[right]
 
     @cached_property
     def _compact_ends(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
