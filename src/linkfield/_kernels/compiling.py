@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba import njit as typed_njit
 
-__all__ = ["compiled", "exact", "inlined_exact", "inner", "inner_exact"]
+__all__ = ["ZERO", "compiled", "exact", "inlined_exact", "inner", "inner_exact"]
 
 #: The option ``_nrt`` stands in numba's documentation of its extensions, not in its types.
 njit: Any = typed_njit
@@ -30,3 +31,7 @@ inlined_exact = njit(_nrt=False, forceinline=True, **_EVERYWHERE)
 #: Sums in any order, so that registers can hold several parts of them.
 compiled = njit(**_SUMS, **_EVERYWHERE)
 inner = njit(_nrt=False, **_SUMS, **_EVERYWHERE)
+
+#: Where counts begin that are handed on: a plain 0 has a type of its own, and whatever is handed
+#: one is compiled once more.
+ZERO = np.int64(0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from .asking import STEPS, ask_for
-from .compiling import exact, inner, inner_exact
+from .compiling import ZERO, exact, inner, inner_exact
 from .dense_bounds import note_bounds, unsure_rows, window
 from .dense_sums import CHUNK, fetch, gradient, keys, lengths, moments, seed, transfer
 from .layout import certain_margin, label_of
@@ -259,7 +259,7 @@ def assign(  # type: ignore[no-untyped-def]
     label, bound = np.empty(CHUNK, np.int32), np.zeros(CHUNK, np.bool_)
     margins, names, some = np.empty(CHUNK), np.empty(CHUNK, np.int32), window()
     # Rows whose costs are wanted wait here until a chunk of them might be full.
-    wanted, into, n_wanted = np.empty(2 * CHUNK, np.int64), np.empty(2 * CHUNK, np.int64), 0
+    wanted, into, n_wanted = np.empty(2 * CHUNK, np.int64), np.empty(2 * CHUNK, np.int64), ZERO
     kept = np.empty((2 * CHUNK if tied.slot.shape[0] > 0 else 0, d), X.dtype)
     for b in range(first, last):
         at, end, changed, seen, doubts = edges[b], edges[b + 1], 0, 0, 0
@@ -330,7 +330,7 @@ def assign(  # type: ignore[no-untyped-def]
             changed += n_moved
             if n_wanted > CHUNK:
                 _costs_of(terms, weight, n_wanted, wanted, into, kept, tied.table, tied.noise)
-                n_wanted = 0
+                n_wanted = ZERO
         found[b, 0], found[b, 1] = changed, end - edges[b] - seen
     if n_wanted > 0:
         _costs_of(terms, weight, n_wanted, wanted, into, kept, tied.table, tied.noise)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._kernels.compiling import exact, inlined_exact
+from .._kernels.compiling import ZERO, exact, inlined_exact
 from ._asking import ask_ahead
 from ._frame_kernels import is_broken
 from ._plain_field import GAIN, WIDER, PlainField, Work
@@ -132,7 +132,7 @@ def go(field, work, rank, nodes, found):  # type: ignore[no-untyped-def]
     for k in range(count):
         some[k], listed[nodes[k]], held[nodes[k]] = nodes[k], True, found[k] == HELD
     while now.shape[0] > 0:
-        woken = 0
+        woken = ZERO
         for k in range(now.shape[0]):
             if found[k] == FREE:
                 moved, woken = _go(field, work, now[k], then, woken)
@@ -205,7 +205,7 @@ def decide(field, work, rank, contested):  # type: ignore[no-untyped-def]
     """
     table, place, cheapest, _, noise, pointer, neighbour, sign, gap, since, _, most = field
     labels, waiting, queued, queue = work.labels, work.waiting, work.queued, work.queue
-    extra, present, moves, woken = np.zeros(table.shape[1]), most.shape[0] - 1, 0, 0
+    extra, present, moves, woken = np.zeros(table.shape[1]), most.shape[0] - 1, 0, ZERO
     nodes = contested[np.argsort(rank[contested])]
     wish, gain = np.empty(nodes.shape[0], np.int32), np.zeros(nodes.shape[0])
     for k in range(nodes.shape[0]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .._kernels.compiling import inner_exact
+from .._kernels.compiling import ZERO, inner_exact
 
 __all__ = ["cheapest_assignment", "rename", "restive"]
 
@@ -216,7 +216,7 @@ def rename(table, place, noise, labels, pointer, node, wanted):  # type: ignore[
     for c in range(pointer.shape[0] - 1):
         if not wanted[c]:
             continue
-        r, slack, now, floor = 0, 0.0, 0.0, 0.0
+        r, slack, now, floor = ZERO, 0.0, 0.0, 0.0
         for at in range(pointer[c], pointer[c + 1]):
             i = node[at]
             label, row = labels[i], place[i]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._kernels.compiling import exact, inner_exact
+from .._kernels.compiling import ZERO, exact, inner_exact
 from ._component_kernels import hopeful, loose, move, wishes
 from ._edge_kernels import decide, go, look, resist, slots
 from ._frame_kernels import marked
@@ -93,7 +93,7 @@ def _let_go(field, work, rank, nodes, stage, answer):  # type: ignore[no-untyped
         look(field, work, nodes, 0, nodes.shape[0], found)
     moves, left = go(field, work, rank, nodes, found)
     contested = np.empty(left.shape[0], np.uint32)
-    count, missing = resist(field, work, left, contested, 0)
+    count, missing = resist(field, work, left, contested, ZERO)
     return moves, contested, count, missing
 
 
