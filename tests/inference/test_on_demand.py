@@ -50,6 +50,8 @@ def test_same_labels(seed):
     if start is not None and rng.random() < 0.5:
         start = ICM().solve(field, start, 0).labels
         start[rng.random(n) < 0.1] = 0
+    if start is not None:
+        start.setflags(write=bool(rng.random() < 0.5))  # it is only read
     asked, every_move = [], bool(rng.random() < 0.5)
     costs = on_demand(field, rng, asked)
     labels = ICM().settled(costs, start, np.random.default_rng(seed), every_move)

@@ -105,10 +105,11 @@ def _note_many_tied(  # type: ignore[no-untyped-def]
     ceiling, longest, epsilon, off, m, first, t, best, second, label, weight, free, bound, names,
     room, cheapest, margin,
 ):  # fmt: skip
-    """Do the same for rows from ``first`` on, many of them tied, of which a bound is known.
+    """Do the same for m rows from ``first`` on, many of them tied, none longer than ``longest``.
 
-    The first tied one of them is the t-th of all; returns how many there are. Margins of all rows,
-    several at a time, come sooner than those of the tied ones, one by one; these then close up.
+    The first tied one of them is the t-th of all. Marks in ``bound`` which are tied, and returns
+    how many. Margins of all rows, several at a time, come sooner than those of the tied ones, one
+    by one; these then close up.
     """
     noise, v, alone = 8.0 * epsilon * (longest + ceiling) + 2.0 * off, weight[first:], free[first:]
     for c in range(m):

@@ -84,10 +84,10 @@ class Offered(NamedTuple):
 class Tied(NamedTuple):
     """Tied rows: positions in order; for each its cheapest label, and by how much it is that.
 
-    ``free`` are all other rows. The costs of a tied row whose ``slot`` is not negative are written
-    to that row of ``table``, and how far they may be off to ``noise`` (no slots at all: nothing is
-    written). ``wanted`` lists these tied rows in the order of their slots, which is that of the
-    rows.
+    ``free`` marks all other rows. The costs of a tied row whose ``slot`` is not negative are
+    written to that row of ``table``, and how far they may be off to ``noise`` (no slots at all:
+    nothing is written). ``wanted`` lists these tied rows in the order of their slots, which is that
+    of the rows.
     """
 
     rows: Any

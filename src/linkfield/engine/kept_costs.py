@@ -28,7 +28,8 @@ class KeptCosts:
     ----------
     n_tied, n_labels : int
     rows : int array (m,)
-        The tied rows that are wanted, by their number among all tied rows, in order.
+        The tied rows that are wanted, by their number among all tied rows, in order; where there
+        are few, all of them are, once any were.
     table : float array (m or more, n_labels)
     noise : float array (m or more,)
         How far the costs may be off.

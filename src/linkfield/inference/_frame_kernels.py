@@ -101,7 +101,10 @@ def _mark_broken(field, labels, edge, i, broken):  # type: ignore[no-untyped-def
 
 @exact
 def marked(marks):  # type: ignore[no-untyped-def]
-    """Return which are marked, in order, eight of them at a time: most of them are not."""
+    """Return which are marked, in order; whole eights are passed by: most marks are not set.
+
+    There are a multiple of eight of them.
+    """
     out, count, words = np.empty(marks.shape[0], np.uint32), 0, marks.view(np.uint64)
     for w in range(words.shape[0]):
         if words[w] != 0:

@@ -73,7 +73,7 @@ class PlainState:
             table, place, cheapest, margin, noise, parts.pointer, parts.neighbour, sign[parts.edge],
             gap, since, np.ones(1), np.ones(1),
         )  # fmt: skip
-        # Some more than there are nodes: loops may take eight of them at a time.
+        # Room for whole eights, which loops take at a time; what is behind the nodes stays unset.
         marks = np.zeros((7, _eights(n)), dtype=bool)
         waiting, needed, moved, queued, listed, held, doubtful = marks
         stale = np.zeros(_eights(len(parts.starts) - 1), dtype=bool)
@@ -108,7 +108,7 @@ class PlainState:
         """
         everyone = start is None
         start = self.labels if start is None else start
-        end = frame.end(self.field, self.work, self.parts.edge, start)
+        end = frame.end(self.field, self.work, self.parts.edge, *plain(start))
         self.broken, self.moved, needed, found = end
         self.needed = needed.astype(np.int32)
         if everyone:
@@ -277,7 +277,7 @@ class PlainState:
 
 
 def _eights(n: int) -> int:
-    """Return the next multiple of eight."""
+    """Return the least multiple of eight that is no less."""
     return -(-n // 8) * 8
 
 

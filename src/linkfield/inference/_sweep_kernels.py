@@ -51,9 +51,10 @@ class Answer(NamedTuple):
 def sweep(field, work, rank, edge, stage, rounds, nodes, asked, answer, many):  # type: ignore[no-untyped-def]
     """Let nodes go who can, then decide on the contested ones, for so many rounds at most.
 
-    At the start ``nodes`` are those to look at, else the contested ones; ``asked`` are those whose
-    costs are given now. Returns the stage, how many moved, the rounds that are left, the contested
-    nodes, those whose costs are missing, and the edges that are.
+    At the start ``nodes`` are those to look at, and still so when looks were asked for; after that
+    they are the contested ones, and ``asked`` those of which the answer says what labels, or links,
+    cost. Returns the stage, how many moved, the rounds that are left, ``nodes`` and ``asked`` for
+    the next call, and the edges whose costs are asked for.
     """
     moves, no_edges, contested, count = 0, edge[:0], nodes, nodes.shape[0]
     while True:
@@ -83,9 +84,10 @@ def sweep(field, work, rank, edge, stage, rounds, nodes, asked, answer, many):  
 
 @exact
 def _let_go(field, work, rank, nodes, stage, answer):  # type: ignore[no-untyped-def]
-    """Let some nodes go who can; return how many moved, and who is contested.
+    """Let some nodes go who can.
 
-    Those of unknown costs stand apart; the others are the first ``count`` of a list.
+    Returns how many moved; a list and how many of its first nodes are contested; and, apart, those
+    who may be so, whose costs are not known.
     """
     found = answer.found
     if stage != LOOKS:
@@ -101,9 +103,9 @@ def _let_go(field, work, rank, nodes, stage, answer):  # type: ignore[no-untyped
 def sweep_components(field, work, edge, stage, some, asked, answer, many):  # type: ignore[no-untyped-def]
     """Let stale components move as a whole where that gains.
 
-    ``some`` are those still in question, ``asked`` the nodes whose costs are given now. Returns
-    the stage, how many moved, the components in question, and the nodes and edges whose costs are
-    missing.
+    ``some`` are those still in question, ``asked`` the nodes of which the answer says what labels,
+    or links, cost. Returns the stage, how many moved, ``some`` and ``asked`` for the next call, and
+    the edges whose costs are asked for.
     """
     nobody, no_edges = asked[:0], edge[:0]
     if stage == START:

@@ -44,7 +44,7 @@ class Costs:
         nothing is known about that.
     nodes, table, noise : arrays or None
         Nodes whose costs are known already; those are the first rows of a table, and ``noise``
-        says how far they may be off. Behind them the table may be written to.
+        says how far they may be off. Behind them both may be written to.
     """
 
     cheapest: Int32Array
